@@ -37,8 +37,6 @@ export interface CarrierCallRef {
 export interface StatusReport {
   /** The signal to send to the call's workflow. Absent for intermediate statuses, which change nothing. */
   signal?: CarrierSignal;
-  /** Distinguishes a repeated callback from a new one. Absent when the carrier does not number callbacks. */
-  sequence?: string;
   /** The entry for the call's timeline. */
   record: Omit<CarrierEventDocument, '_id' | 'createdAt' | 'callId' | 'carrierSid'>;
 }

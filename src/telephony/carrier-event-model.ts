@@ -6,9 +6,8 @@ import { Schema } from 'mongoose';
  */
 export interface CarrierEventDocument {
   /**
-   * `<call id>:<carrier's call id>:<sequence>`, with the status in place of a missing sequence number. A repeated
-   * callback has the same sequence number and therefore the same id. A rejected dial has `none` in place of the carrier's
-   * call id.
+   * `<call id>:<carrier's call id>:<sequence>`, with the status in place of a missing or high sequence number, and of that
+   * of an ended call. A repeated callback has the same id. A rejected dial has `none` in place of the carrier's call id.
    */
   _id: string;
   callId: string;

@@ -1,3 +1,4 @@
+import { createRecentEntries } from '../../platform/recent-entries.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CarrierEventHandlers, CarrierCallRef, StatusReport } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
@@ -5,6 +6,9 @@ import type { CarrierEvents } from '../../telephony/carrier-events.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallGateway } from '../gateway.js';
 import { findCallbackFacts } from './find-callback-request.js';
+
+/** Signals that this process has sent, about 200 bytes each. Temporal drops those that it forgets and sends again. */
+const RECENT_SIGNALS = { maxEntries: 10_000, maxAgeMs: 10 * 60_000 };
 
 export interface StatusDeps {
   gateway: CallGateway;
@@ -23,6 +27,7 @@ export function createStatusHandlers(
   deps: StatusDeps,
 ): Pick<CarrierEventHandlers, 'handleStatus' | 'handleStatusBySid'> {
   const { gateway, requests, bindings, carrierEvents, logger } = deps;
+  const signaled = createRecentEntries<true>(RECENT_SIGNALS);
 
   async function process(callId: string, carrierCall: CarrierCallRef, report: StatusReport): Promise<void> {
     const stored = store(callId, carrierCall, report);
@@ -36,19 +41,29 @@ export function createStatusHandlers(
   /**
    * Stores the callback for the call's timeline. A failure is only logged, because the workflow must still be signaled.
    */
-  async function store(callId: string, { carrierSid }: CarrierCallRef, { record }: StatusReport): Promise<void> {
+  async function store(callId: string, { carrierSid }: CarrierCallRef, report: StatusReport): Promise<void> {
     try {
-      await carrierEvents.add({ callId, carrierSid, ...record });
+      await carrierEvents.add({ callId, carrierSid, ...report.record }, report.signal?.status);
     } catch (error) {
       logger.warn({ callId, err: error }, 'status callback could not be stored for the timeline');
     }
   }
 
-  async function signalWorkflow(callId: string, { carrierSid }: CarrierCallRef, report: StatusReport): Promise<void> {
-    const { signal } = report;
+  /**
+   * Signals that the call was answered, or has ended, once for each result of detection, because any further signal would
+   * change nothing. However many callbacks there are, the call gets few signals, also from several processes.
+   */
+  async function signalWorkflow(
+    callId: string,
+    { carrierSid }: CarrierCallRef,
+    { signal }: StatusReport,
+  ): Promise<void> {
     if (signal === undefined) return;
-    const sequence = report.sequence ?? signal.status ?? signal.kind;
-    await gateway.signalCarrier(callId, signal, `${carrierSid}:${sequence}`);
+    const requestId = `${carrierSid}:${signal.kind}:${signal.answeredBy ?? ''}`;
+    const key = `${callId}:${requestId}`;
+    if (signaled.get(key)) return;
+    await gateway.signalCarrier(callId, signal, requestId);
+    signaled.set(key, true);
   }
 
   return {

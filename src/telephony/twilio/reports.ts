@@ -18,11 +18,8 @@ const FINAL_STATUSES: ReadonlySet<string> = new Set<CarrierFinalStatus>([
  */
 export function parseStatusReport(carrierSid: string, form: FormFields, now: number): StatusReport {
   const signal = parseCarrierSignal(carrierSid, form, now);
-  // The carrier numbers its callbacks. A repeated callback has the same number.
-  const sequence = readSingleField(form, 'SequenceNumber');
   return {
     ...(signal === undefined ? {} : { signal }),
-    ...(sequence === undefined ? {} : { sequence }),
     record: toEventRecord(form),
   };
 }

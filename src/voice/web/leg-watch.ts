@@ -117,8 +117,8 @@ export function watchLegs(deps: {
       const { _id: carrierSid, startedAt: at = leg.seenAt } = leg;
       const signal = { kind: 'answered' as const, carrierSid, at: at.getTime() };
       const callId = callIdOfLeg(carrierSid);
-      await report(leg, { sequence: '0', signal, record: { status: 'in-progress', sequence: 0, at } }).catch(
-        (err: unknown) => logger.warn({ callId, err }, 'start of a browser’s leg not reported'),
+      await report(leg, { signal, record: { status: 'in-progress', sequence: 0, at } }).catch((err: unknown) =>
+        logger.warn({ callId, err }, 'start of a browser’s leg not reported'),
       );
     },
 
@@ -214,7 +214,6 @@ function endReportOf(leg: WebLegDocument): StatusReport {
   const at = leg.endedAt ?? leg.seenAt;
   const durationSeconds = secondsOfLeg(leg);
   return {
-    sequence: '1',
     signal: { kind: 'ended', carrierSid: leg._id, at: at.getTime(), status, durationSeconds },
     record: { status, sequence: 1, at, durationSeconds },
   };

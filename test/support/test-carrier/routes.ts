@@ -160,10 +160,9 @@ function reportOf({
   n,
 }: Notice): StatusReport {
   const record = { status: state ?? 'unknown', at: new Date(at), ...(n === undefined ? {} : { sequence: n }) };
-  const sequence = n === undefined ? {} : { sequence: String(n) };
-  if (state === 'talking') return { ...sequence, record, signal: { kind: 'answered', carrierSid, at } };
-  if (state !== 'over') return { ...sequence, record };
+  if (state === 'talking') return { record, signal: { kind: 'answered', carrierSid, at } };
+  if (state !== 'over') return { record };
   const durationSeconds = seconds === undefined ? {} : { durationSeconds: seconds };
   const signal = { kind: 'ended' as const, carrierSid, at, status: outcome, ...durationSeconds };
-  return { ...sequence, record: { ...record, ...durationSeconds }, signal };
+  return { record: { ...record, ...durationSeconds }, signal };
 }
