@@ -24,6 +24,9 @@ const CALLBACK_TIMEOUT_MS = 4_000;
  */
 const LOST_STREAM_TIMEOUT_MS = 12_000;
 
+/** How long such a request waits for others of its carrier account. */
+const LOST_STREAM_WAIT_MS = LOST_STREAM_TIMEOUT_MS / 2;
+
 const MAX_CALLBACK_BYTES = 64 * 1_024;
 
 /** A request made by one of our carrier accounts. */
@@ -31,6 +34,8 @@ export interface VerifiedRequest {
   mode: Mode;
   carrier: Carrier;
   request: CarrierRequest;
+  /** The account's id, if it is one of several in live mode, which share a process. */
+  sender?: string | undefined;
 }
 
 /** Reads, verifies and answers the requests of one kind of carrier. */
@@ -41,6 +46,8 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     ...ofMode('live', [carriers.live, ...(carriers.further ?? [])]),
     ...ofMode('test', [carriers.test]),
   ];
+
+  const isShared = (carriers.further ?? []).length > 0;
 
   /** Reads the raw body. It is not decompressed because the sender is not authenticated yet. */
   function readRawBody(ctx: ApiContext, signal?: AbortSignal): Promise<Buffer> {
@@ -55,7 +62,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
   function findSigner(ctx: ApiContext, body: Buffer): VerifiedRequest | undefined {
     const request = { url: `${publicBaseUrl}${ctx.req.url ?? ''}`, headers: ctx.headers, body };
     const account = accounts.find(({ carrier }) => carrier.isSigned(request));
-    return account && { ...account, request };
+    return account && { ...account, request, ...(isShared && { sender: account.carrier.account?.id }) };
   }
 
   async function verifyRequest(ctx: ApiContext, readSigned: ReadSigned): Promise<VerifiedRequest> {
@@ -100,7 +107,13 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
      *   such requests, SERVICE_UNAVAILABLE when too many callbacks are in flight, or any error of reading the body
      */
     admit(ctx: ApiContext): Promise<VerifiedRequest> {
-      return signedRequests.admit(ctx, (readSigned) => verifyRequest(ctx, readSigned));
+      return signedRequests.admit(ctx, (readSigned) => verifyRequest(ctx, readSigned), { senderOf });
+    },
+
+    /** Does the same as `admit` for a call that has lost its stream, which may wait longer. */
+    admitLostStream(ctx: ApiContext): Promise<VerifiedRequest> {
+      const sharing = { senderOf, maxWaitMs: LOST_STREAM_WAIT_MS };
+      return signedRequests.admit(ctx, (readSigned) => verifyRequest(ctx, readSigned), sharing);
     },
 
     /** Returns the deadline and the request id of a callback. */
@@ -149,6 +162,8 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     },
   };
 }
+
+const senderOf = ({ sender }: VerifiedRequest) => sender;
 
 /** Whether an error means that none of our carrier accounts made the request. */
 function isForgeryError(error: unknown): boolean {

@@ -22,8 +22,11 @@ const BASIC_CHALLENGE = 'Basic realm="callwright"';
 /** Timeout of checking a principal again: enough for one or two database reads. */
 const RECHECK_TIMEOUT_MS = 1_500;
 
-/** Verifies the carrier's signature. Returns the mode of the carrier account that sent the request, or undefined. */
-export type VerifyCarrier = (read: ReadSigned) => Promise<Mode | undefined>;
+/**
+ * Verifies the carrier's signature. Returns the carrier account that sent the request, or undefined.
+ * `sender`: absent if the account shares the process with no others
+ */
+export type VerifyCarrier = (read: ReadSigned) => Promise<{ mode: Mode; sender?: string | undefined } | undefined>;
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
@@ -98,11 +101,12 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
       const secret = keyOf(ctx, true);
       const challenges = [BEARER_CHALLENGE, BASIC_CHALLENGE];
       if (secret === undefined && verifyCarrier !== undefined) {
-        const mode = await signedRequests.admit(ctx, async (read) => {
+        const verify = async (read: ReadSigned) => {
           const signer = await verifyCarrier(read);
           if (signer === undefined) throw unauthorized(ctx, challenges);
           return signer;
-        });
+        };
+        const { mode } = await signedRequests.admit(ctx, verify, { senderOf: ({ sender }) => sender });
         return { mode };
       }
       return principalOf(ctx, secret, challenges);

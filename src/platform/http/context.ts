@@ -43,8 +43,8 @@ export interface RequestState {
   isFrozen?: true;
   /** Set by a handler that fails before it has begun its change. */
   isUnchanged?: true;
-  /** True if the request counts as a signed request in flight. */
-  isAdmitted?: true;
+  /** Frees the place of a signed request in flight. Absent for other requests. */
+  releaseSigned?: () => void;
 }
 
 export type ApiContext = ParameterizedContext<RequestState>;

@@ -1,11 +1,21 @@
 import { ServiceError } from '../../kernel/errors.js';
 import { createBodiesInFlight, type Read } from './bodies-in-flight.js';
+import { createFairQueues } from '../fair-queue.js';
 import type { ApiContext } from './context.js';
-import { serviceUnavailable } from './deadline.js';
+import { abortSignalOf, deadlineOf, serviceUnavailable } from './deadline.js';
 import type { FailureLimiter } from './rate-limits/rate-limit.js';
 
 /** Maximum signed requests handled at once in one process: two callbacks for each of 500 calls. */
 const MAX_IN_FLIGHT = 1_000;
+
+/**
+ * Maximum handled at once of one sender that shares the process with others. More of them would take the connections to
+ * MongoDB from the calls of everybody else.
+ */
+const MAX_RUNNING_OF_SENDER = 10;
+
+/** Default time that a request waits for its sender's other ones, which leaves half of the time of a callback. */
+const MAX_WAIT_MS = 2_000;
 
 /**
  * Maximum bodies read at once to check their signature. Each has at most 64 KiB, so requests with invalid signatures
@@ -16,16 +26,39 @@ const MAX_BODIES = 1_000;
 /** Reads the body to be verified. Another request may abort the read, see `createBodiesInFlight`. */
 export type ReadSigned = <T>(read: Read<T>) => Promise<T>;
 
+interface Sharing<T> {
+  /** The sender, if it shares the process with others; its requests beyond ten at once wait. Default: it does not. */
+  senderOf?: (verified: T) => string | undefined;
+  /** How long a request waits, at most. */
+  maxWaitMs?: number;
+}
+
 export type SignedRequests = ReturnType<typeof createSignedRequests>;
 
 /**
  * Admits requests that a carrier or payment provider signed. They arrive in bursts from few addresses, so valid ones
- * are limited in total, but not per address. Only requests without a valid signature count against an address.
+ * are limited in total and per sender, but not per address. Only requests without a valid signature count against an
+ * address.
  */
 export function createSignedRequests(deps: { failureLimiter: FailureLimiter; maxInFlight?: number }) {
   const { failureLimiter, maxInFlight = MAX_IN_FLIGHT } = deps;
+  const running = createFairQueues({ maxRunning: MAX_RUNNING_OF_SENDER });
   const bodies = createBodiesInFlight(MAX_BODIES);
+  const inFlightOf = new Map<string, number>();
   let inFlight = 0;
+
+  function count(sender: string | undefined, change: 1 | -1): void {
+    inFlight += change;
+    if (sender === undefined) return;
+    const left = (inFlightOf.get(sender) ?? 0) + change;
+    if (left === 0) inFlightOf.delete(sender);
+    else inFlightOf.set(sender, left);
+  }
+
+  async function waitForTurn(ctx: ApiContext, sender: string, maxWaitMs: number): Promise<void> {
+    const signal = running.isFree(sender, {}) ? undefined : abortSignalOf(ctx, deadlineOf(ctx, maxWaitMs));
+    await running.enter(sender, signal === undefined ? {} : { signal });
+  }
 
   return {
     /** Releases the slot of an admitted request when it has been handled. */
@@ -33,7 +66,7 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
       try {
         await next();
       } finally {
-        if (ctx.state.isAdmitted === true) inFlight -= 1;
+        ctx.state.releaseSigned?.();
       }
     },
 
@@ -42,13 +75,26 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
      * @param verify returns what it verified, and must read the body with the function that it receives. If it throws
      * UNAUTHORIZED or FORBIDDEN, this counts as a failure of the client's network address.
      * @throws ServiceError what `verify` throws; RATE_LIMIT_EXCEEDED instead if the address failed too often;
-     * SERVICE_UNAVAILABLE if too many signed requests are in flight, so that the sender retries
+     * SERVICE_UNAVAILABLE if too many signed requests are in flight, if those of its sender are as many as there is room
+     * for others, or if it waited too long, so that the sender retries
      */
-    async admit<T>(ctx: ApiContext, verify: (read: ReadSigned) => Promise<T>): Promise<T> {
+    async admit<T>(
+      ctx: ApiContext,
+      verify: (read: ReadSigned) => Promise<T>,
+      { senderOf, maxWaitMs = MAX_WAIT_MS }: Sharing<T> = {},
+    ): Promise<T> {
       const verified = await verifiedOrCounted(ctx, () => verify((read) => bodies.read(ctx, read)));
-      if (inFlight >= maxInFlight) throw serviceUnavailable();
-      inFlight += 1;
-      ctx.state.isAdmitted = true;
+      const sender = senderOf?.(verified);
+      const own = sender === undefined ? 0 : (inFlightOf.get(sender) ?? 0);
+      if (inFlight + own >= maxInFlight) throw serviceUnavailable();
+      count(sender, 1);
+      ctx.state.releaseSigned = () => count(sender, -1);
+      if (sender === undefined) return verified;
+      await waitForTurn(ctx, sender, maxWaitMs);
+      ctx.state.releaseSigned = () => {
+        count(sender, -1);
+        running.leave(sender, {});
+      };
       return verified;
     },
   };

@@ -33,6 +33,8 @@ interface CallCallback {
 
 type CallbackRoute = (typeof twilioCallbackRoutes)[keyof typeof twilioCallbackRoutes];
 
+type Gate = ReturnType<typeof createCallbackGate>;
+
 /** A callback with a valid signature. */
 interface Callback {
   carrierCall: CarrierCallRef & { carrier: Carrier };
@@ -57,10 +59,10 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
    * callback is never rejected because of another field.
    * @throws ServiceError as `admit` does, and MISSING_PARAMS when CallSid is malformed
    */
-  function verifying({ body }: CallbackRoute) {
+  function verifying({ body }: CallbackRoute, admit: Gate['admit'] = gate.admit) {
     const identifiers = z.object({ CallSid: body.schema.shape.CallSid });
     return async (ctx: ApiContext): Promise<Callback> => {
-      const { mode, carrier, request } = await gate.admit(ctx);
+      const { mode, carrier, request } = await admit(ctx);
       const form = parseForm(request);
       const { CallSid: carrierSid = '' } = validated(identifiers, { CallSid: form['CallSid'] });
       return { carrierCall: { mode, carrier, carrierSid }, form };
@@ -82,8 +84,9 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
   function instructing(
     route: CallbackRoute,
     decide: (callback: Callback, callId: string, ctx: ApiContext) => Promise<CallInstruction>,
+    admit?: Gate['admit'],
   ) {
-    const verify = verifying(route);
+    const verify = verifying(route, admit);
     return async ({ ctx, params }: CallCallback) => {
       const callback = await verify(ctx);
       joinTraceOfCall(params.call_id);
@@ -124,14 +127,21 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
       const report = parseStatusReport(carrierCall.carrierSid, form, Date.now());
       return gate.acknowledge(ctx, events.handleStatusBySid(carrierCall, report));
     },
-    continueAfterStream: instructing(continueAfterStream, ({ carrierCall, form }, callId, ctx) => {
-      const ended = endedStream(parseStreamNumber(ctx.query['after']), form);
-      return instructions.continueAfterStream(callId, carrierCall, ended, gate.lostStreamContext(ctx));
-    }),
-    continueAfterError: instructing(continueAfterError, ({ carrierCall, form }, callId, ctx) =>
-      repeatInstruction(deps, { carrierCall, form }, callId, (after) =>
-        after === 'answer' ? gate.responseContext(ctx) : gate.lostStreamContext(ctx),
-      ),
+    continueAfterStream: instructing(
+      continueAfterStream,
+      ({ carrierCall, form }, callId, ctx) => {
+        const ended = endedStream(parseStreamNumber(ctx.query['after']), form);
+        return instructions.continueAfterStream(callId, carrierCall, ended, gate.lostStreamContext(ctx));
+      },
+      gate.admitLostStream,
+    ),
+    continueAfterError: instructing(
+      continueAfterError,
+      ({ carrierCall, form }, callId, ctx) =>
+        repeatInstruction(deps, { carrierCall, form }, callId, (after) =>
+          after === 'answer' ? gate.responseContext(ctx) : gate.lostStreamContext(ctx),
+        ),
+      gate.admitLostStream,
     ),
   };
 }
@@ -173,7 +183,7 @@ function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRou
     let signer: VerifiedRequest | undefined;
     const readBodyOnce = (signal?: AbortSignal) => (body ??= gate.readRawBody(ctx, signal));
     const verify = gate.mayBeSigned(ctx)
-      ? async (read: ReadSigned) => (signer = gate.findSigner(ctx, await read(readBodyOnce)))?.mode
+      ? async (read: ReadSigned) => (signer = gate.findSigner(ctx, await read(readBodyOnce)))
       : undefined;
     const markup = await gate.decideInboundCall(ctx, {
       identifySender: () => authenticator.byKeyOrCarrier(ctx, verify),
