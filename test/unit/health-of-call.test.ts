@@ -2,7 +2,7 @@ import { healthOfCall } from '../../src/voice/engines/chain/pipeline-chains.js';
 import { SKIPPED_FOR_MS } from '../../src/voice/engines/chain/circuit-breaker.js';
 import { createProviderChain } from '../../src/voice/engines/chain/provider-chain.js';
 import { createProviderHealth, type ProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
-import { UnclearProviderError } from '../../src/voice/engines/pipeline/ports.js';
+import { SilentProviderError, UnclearProviderError } from '../../src/voice/engines/pipeline/ports.js';
 
 const LLM = { stage: 'llm', number: 1 } as const;
 const VOICE = { stage: 'tts', number: 1 } as const;
@@ -130,5 +130,122 @@ describe('requests that a provider rejects', () => {
     health.record(LLM, 'tried');
     health.record(LLM, 'failed');
     expect(health.isOpen(LLM)).toBe(true);
+  });
+});
+
+describe('requests for which a provider sends nothing', () => {
+  let atMs = 0;
+  let health = createProviderHealth(() => atMs);
+  beforeEach(() => {
+    atMs = 0;
+    health = createProviderHealth(() => atMs);
+  });
+
+  const ofCall = (call: string) => {
+    const requestOwner = { accountId: call.charAt(0), callId: call, mode: 'live' } as const;
+    return healthOfCall(health, { callId: call, requestOwner });
+  };
+  /** Opens a chain for a call, written as account and number. */
+  const begin = (call: string) => {
+    const provider = (number: number) => ({
+      stage: 'llm' as const,
+      number,
+      name: 'openai',
+      model: 'm',
+      port: undefined,
+    });
+    return createProviderChain({
+      providers: [provider(1), provider(2)],
+      health: ofCall(call),
+      handlers: { onSwitched: () => undefined, onServed: () => undefined },
+      retryAfterMs: 0,
+    }).begin();
+  };
+  const hang = (calls: string) => {
+    for (const call of calls.split(' ')) {
+      const attempts = begin(call);
+      if (attempts.provider().number !== 1) throw new Error(`${call} skips the provider`);
+      attempts.failed(new SilentProviderError('model', 'sent nothing for 3000 ms'));
+      expect(attempts.provider().number).toBe(2);
+    }
+  };
+  /** The provider that a call begins with. */
+  const firstOf = (call: string) => begin(call).provider().number;
+
+  it('never move the calls of other accounts, however many there are of one account', () => {
+    hang('a0 a1');
+    for (let trial = 2; trial < 10; trial += 1) {
+      expect([firstOf('a'), firstOf('b')]).toEqual([2, 1]);
+      atMs += SKIPPED_FOR_MS;
+      hang(`a${trial}`);
+    }
+    expect([firstOf('a'), firstOf('b')]).toEqual([2, 1]);
+  });
+
+  it('open the circuit for the calls of one account after two, as if it were the only one, until a pause is over', () => {
+    hang('a1');
+    expect(firstOf('a')).toBe(1);
+    hang('a2');
+    expect(firstOf('a')).toBe(2);
+    atMs = SKIPPED_FOR_MS;
+    hang('a3');
+    expect(firstOf('a')).toBe(2);
+    atMs = 2 * SKIPPED_FOR_MS;
+    const trial = begin('a4');
+    expect([trial.provider().number, firstOf('a')]).toEqual([1, 2]);
+    trial.succeeded();
+    expect(firstOf('a')).toBe(1);
+  });
+
+  it('count together with other failures for the calls of their account', () => {
+    begin('a1').failed({ message: 'failed' });
+    hang('a2');
+    expect([firstOf('a'), firstOf('b')]).toEqual([2, 1]);
+  });
+
+  it('open the circuit for all calls after three calls in a row of more than one account', () => {
+    hang('a1 b1');
+    expect(firstOf('c')).toBe(1);
+    hang('c1');
+    expect(['a', 'b', 'c', 'd'].map(firstOf)).toEqual([2, 2, 2, 2]);
+  });
+
+  it('do not keep the circuit open for others if they are trials of one account', () => {
+    begin('a1').failed({ message: 'failed' });
+    begin('a2').failed({ message: 'failed' });
+    expect(firstOf('b')).toBe(2);
+    for (let trial = 0; trial < 3; trial += 1) {
+      atMs += SKIPPED_FOR_MS;
+      hang(`a${trial}`);
+      const other = begin('b');
+      // The trial of another account decides, so the account of the first one cannot keep it.
+      expect([firstOf('a'), other.provider().number, firstOf('c')]).toEqual([2, 1, 2]);
+      other.failed({ message: 'failed' });
+      expect(firstOf('c')).toBe(2);
+    }
+    atMs += SKIPPED_FOR_MS;
+    hang('a9');
+    begin('b').succeeded();
+    expect(firstOf('c')).toBe(1);
+  });
+
+  it('keep the circuit open by a trial if they happen in calls of several accounts', () => {
+    hang('a1 b1 c1');
+    atMs = SKIPPED_FOR_MS;
+    hang('d1');
+    expect(firstOf('e')).toBe(2);
+  });
+
+  it('are forgotten for the account that was silent the longest time ago, so that they need little memory', () => {
+    const accounts = Array.from({ length: 1_001 }, (_, index) => `account ${index}`);
+    const of = (accountId: string) =>
+      healthOfCall(health, { callId: accountId, requestOwner: { accountId, callId: accountId, mode: 'live' } });
+    for (const accountId of accounts) {
+      for (let count = 0; count < 2; count += 1) {
+        of(accountId).record(LLM, 'silent');
+        health.record(LLM, 'succeeded');
+      }
+    }
+    expect(['account 0', 'account 1', 'account 1000'].map((id) => of(id).isOpen(LLM))).toEqual([false, true, true]);
   });
 });

@@ -1,5 +1,10 @@
 import { WebSocket } from 'ws';
-import type { CallTts, ProviderError, TtsOptions } from '../../../src/voice/engines/pipeline/ports.js';
+import {
+  SilentProviderError,
+  type CallTts,
+  type ProviderError,
+  type TtsOptions,
+} from '../../../src/voice/engines/pipeline/ports.js';
 import {
   createElevenLabsTts,
   type ElevenLabsAccount,
@@ -176,6 +181,15 @@ describe('TTS of ElevenLabs', () => {
     const { told } = speak(['Wonderful weather.']);
     await eventually(() => told.lost !== undefined);
     expect(told.again).toEqual([]);
+  });
+
+  it('says that the text may be the cause if there is no audio for it, also after other texts', async () => {
+    fake.faultOf = (text) => (text === '…' ? { kind: 'stall' } : undefined);
+    const { told, stream } = speak(['Hello?'], { finishes: false });
+    await eventually(() => told.words.join('') === 'Hello? ');
+    stream.say('…');
+    await eventually(() => told.lost !== undefined);
+    expect(told.lost).toBeInstanceOf(SilentProviderError);
   });
 
   it('has another socket for the next attempt after a stall', async () => {

@@ -3,6 +3,7 @@ import { createLlm } from '../../../src/voice/engines/pipeline/providers/create-
 import {
   HealthyProviderError,
   ProviderError,
+  SilentProviderError,
   type ChatDelta,
   type ChatMessage,
 } from '../../../src/voice/engines/pipeline/ports.js';
@@ -81,6 +82,16 @@ describe('the stream of a language model', () => {
     // The prompt of this agent may cause it, so the provider is not skipped by other calls.
     expect(error).toBeInstanceOf(HealthyProviderError);
     expect(performance.now() - began).toBeLessThan(1_500);
+  });
+
+  it.each([
+    ['before its first event, which the prompt may cause', { kind: 'stall', ms: 5_000 }, SilentProviderError],
+    ['after its first event, which is the fault of the provider', { kind: 'empty', everyMs: 5_000 }, ProviderError],
+  ] as const)('that sends nothing is given up: %s', async (_when, fault, expected) => {
+    chat.faults.push(fault);
+    const { error } = await ask('openai', { timeoutMs: 300 });
+    expect(error?.message).toBe('the language model provider sent nothing for 300 ms');
+    expect(error?.constructor).toBe(expected);
   });
 
   it('that has begun in time may take longer than that', async () => {

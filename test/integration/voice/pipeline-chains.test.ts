@@ -1,3 +1,4 @@
+import type { RequestOwner } from '../../../src/voice/audio/request-queue.js';
 import { SKIPPED_FOR_MS } from '../../../src/voice/engines/chain/circuit-breaker.js';
 import { openChains, type ChainHarness } from './support/chain-harness';
 import type { EngineLine } from './support/engine-line';
@@ -9,6 +10,7 @@ const DEADLINE_MS = 3_000;
 /** How soon the next provider must have answered. */
 const NEXT_WITHIN_MS = 1_500;
 const FILLER = 'One moment, please.';
+const OPEN = '[The line is open. Begin to speak.]';
 const SWITCHED = 'provider failed; the next one takes over';
 
 /** Prices that differ by provider: 1 micro-USD per unit of the first, 10 of the second. */
@@ -39,8 +41,8 @@ describe('the chains of the pipeline’s providers', () => {
   const switches = () =>
     chains.lines.filter(({ msg }) => msg === SWITCHED).map(({ stage, from, to }) => ({ stage, from, to }));
 
-  async function greet(): Promise<void> {
-    line = chains.dial();
+  async function greet(requestOwner?: RequestOwner): Promise<void> {
+    line = chains.dial(requestOwner);
     await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
   }
 
@@ -210,4 +212,29 @@ describe('the chains of the pipeline’s providers', () => {
     expect(chains.first.chat.requests.length).toBeGreaterThan(asked);
     expect((await line.hangUp()).served?.[0]).toMatchObject({ stage: 'llm', number: 1 });
   }, 60_000);
+
+  it.each([
+    ['language model', () => chains.first.chat.answers.set(OPEN, { says: 'This is slow.', afterMs: 3_500 })],
+    ['text to speech', () => (chains.first.tts.faultOf = () => ({ kind: 'stall' }))],
+  ])(
+    'moves no call of another account, though calls of one account let the %s hang',
+    async (_stage, hang) => {
+      hang();
+      for (const callId of ['a1', 'a2']) {
+        await greet({ accountId: 'a', callId, mode: 'live' });
+        await line.hangUp();
+      }
+      expect(switches()).toHaveLength(2);
+      chains.first.chat.answers.set(OPEN, { says: 'Hello, this is the clinic.' });
+      chains.first.tts.faultOf = () => undefined;
+      await greet({ accountId: 'b', callId: 'b1', mode: 'live' });
+      expect((await line.hangUp()).served?.map(({ stage, number }) => [stage, number])).toEqual([
+        ['llm', 1],
+        ['tts', 1],
+      ]);
+      await greet({ accountId: 'a', callId: 'a3', mode: 'live' });
+      expect((await line.hangUp()).served?.some(({ number }) => number === 2)).toBe(true);
+    },
+    90_000,
+  );
 });

@@ -1,7 +1,15 @@
 import { Agent } from 'undici';
+import { SilentProviderError } from '../../../src/voice/engines/pipeline/ports.js';
 import { createOpenAiTts } from '../../../src/voice/engines/pipeline/tts/openai-speech.js';
 import { openFakeOpenAiSpeech, type FakeVoice } from './fakes/voices';
 import { eventually } from './support/media-fixture';
+
+interface Result {
+  spoken: string;
+  bytes: number;
+  fault?: string;
+  isSilence?: boolean;
+}
 
 describe('a self-hosted server of /audio/speech', () => {
   const dispatcher = new Agent();
@@ -14,8 +22,8 @@ describe('a self-hosted server of /audio/speech', () => {
   afterAll(() => dispatcher.destroy());
 
   /** Speaks the sentences, with a deadline of 400 ms. */
-  async function speak(...sentences: string[]): Promise<{ spoken: string; bytes: number; fault?: string }> {
-    const result: { spoken: string; bytes: number; fault?: string } = { spoken: '', bytes: 0 };
+  async function speak(...sentences: string[]): Promise<Result> {
+    const result: Result = { spoken: '', bytes: 0 };
     let isOver = false;
     const account = { apiKey: 'tts-key', model: 'kokoro', voiceIdOf: () => 'voice-amber' };
     const stream = createOpenAiTts(
@@ -29,6 +37,7 @@ describe('a self-hosted server of /audio/speech', () => {
         onDone: () => void (isOver = true),
         onLost(error) {
           result.fault = error.message;
+          if (error instanceof SilentProviderError) result.isSilence = true;
           isOver = true;
         },
       },
@@ -50,8 +59,10 @@ describe('a self-hosted server of /audio/speech', () => {
   it('is given up if it hangs at a later sentence', async () => {
     fake.serial = true;
     fake.faultOf = (text) => (text === 'The second.' ? { kind: 'stall' } : undefined);
-    const { fault, spoken } = await speak('The first.', 'The second.', 'The third.');
+    const { fault, isSilence, spoken } = await speak('The first.', 'The second.', 'The third.');
     expect(fault).toBe('the text-to-speech provider sent nothing for 400 ms');
+    // The text may be the cause, such as signs without a sound.
+    expect(isSilence).toBe(true);
     expect(spoken).toBe('The first. ');
   });
 

@@ -1,7 +1,7 @@
 /** After so many failures in a row a provider is skipped. */
 const FAILURES_TO_OPEN = 2;
-/** After rejected requests of so many calls in a row, the provider is at fault rather than the calls. */
-const REJECTED_CALLS_TO_OPEN = 3;
+/** After rejected or unanswered requests of so many calls in a row, the provider is at fault rather than the calls. */
+const UNCLEAR_CALLS_TO_OPEN = 3;
 /** How long a provider is skipped before one request tries it again, in ms. */
 export const SKIPPED_FOR_MS = 30_000;
 
@@ -11,8 +11,8 @@ export interface Circuit {
   failures: number;
   /** Set while the provider is skipped: when it may be tried again, in ms. */
   trialAtMs?: number;
-  /** The calls with the last rejected requests since the last success, each once, newest last. */
-  rejected?: readonly CircuitCall[];
+  /** The calls with the last rejected or unanswered requests since the last success, each once, newest last. */
+  unclear?: readonly CircuitCall[];
 }
 
 /** A call as far as the health of providers is concerned. */
@@ -23,8 +23,8 @@ export interface CircuitCall {
 
 export type CircuitEvent =
   | { type: 'tried' | 'succeeded' | 'failed'; atMs: number }
-  /** The provider rejected the request of a call because of its content. */
-  | { type: 'rejected'; atMs: number; by: CircuitCall };
+  /** The provider rejected the request of a call because of its content, or sent nothing for it. */
+  | { type: 'rejected' | 'silent'; atMs: number; by: CircuitCall };
 
 export const CLOSED_CIRCUIT: Circuit = { failures: 0 };
 
@@ -50,22 +50,28 @@ export function reduceCircuit(circuit: Circuit, event: CircuitEvent): Circuit {
       return { ...circuit, failures, ...(stays ? {} : { trialAtMs: atMs + SKIPPED_FOR_MS }) };
     }
     case 'rejected':
-      return afterRejection(circuit, event.by, atMs);
+    case 'silent':
+      return afterUnclear(circuit, event);
   }
 }
 
 /**
- * A rejected request usually says something about its call only, such as a prompt that is too long. If the provider
- * rejects one call after the other, it is the provider or its settings, whatever the status. One account cannot cause
- * that: the last rejected calls must belong to different accounts, also when a trial is rejected, so that a circuit
+ * A rejected or unanswered request usually says something about its call only, such as a prompt that is too long. If it
+ * happens to one call after the other, it is the provider or its settings, whatever the status. One account cannot cause
+ * that: the last of these calls must belong to different accounts, also when it happens in a trial, so that a circuit
  * which two accounts have opened closes when only one of them continues. On a service with one account, a rejection is
  * therefore never counted; its calls try the first provider and then the next one.
  */
-function afterRejection({ failures, trialAtMs, rejected = [] }: Circuit, by: CircuitCall, atMs: number): Circuit {
-  const calls = [...rejected.filter(({ callId }) => callId !== by.callId), by].slice(-REJECTED_CALLS_TO_OPEN);
+function afterUnclear(
+  { failures, trialAtMs, unclear = [] }: Circuit,
+  { type, by, atMs }: CircuitEvent & { by: CircuitCall },
+): Circuit {
+  const calls = [...unclear.filter(({ callId }) => callId !== by.callId), by].slice(-UNCLEAR_CALLS_TO_OPEN);
   const isOfProvider =
-    calls.length === REJECTED_CALLS_TO_OPEN && new Set(calls.map(({ accountId }) => accountId)).size > 1;
+    calls.length === UNCLEAR_CALLS_TO_OPEN && new Set(calls.map(({ accountId }) => accountId)).size > 1;
   // A provider that rejects a trial has responded, so its failures are over.
-  const left = trialAtMs === undefined ? failures : 0;
-  return { failures: left, rejected: calls, ...(isOfProvider ? { trialAtMs: atMs + SKIPPED_FOR_MS } : {}) };
+  const left = { failures: trialAtMs === undefined || type === 'silent' ? failures : 0, unclear: calls };
+  if (isOfProvider) return { ...left, trialAtMs: atMs + SKIPPED_FOR_MS };
+  // After a trial without an answer, the next call may try.
+  return trialAtMs === undefined || type === 'rejected' ? left : { ...left, trialAtMs: Math.min(trialAtMs, atMs) };
 }

@@ -73,12 +73,12 @@ export function healthOfCall(
 ): ProviderHealth {
   const by = { callId, accountId: requestOwner?.accountId ?? '' };
   return {
-    isOpen: (id) => health.isOpen(id),
+    isOpen: (id) => health.isOpen(id, by),
     record(id, type) {
       const isChosen = id.number === 1 && setAmong(settings, SETTINGS_OF_FIRST[id.stage]).length > 0;
       if (type === 'succeeded' || !isChosen) return health.record(id, type, by);
       // The provider has responded, so a trial shows that it works again.
-      if (type === 'rejected' && health.isOpen(id)) health.record(id, 'succeeded');
+      if (type === 'rejected' && health.isOpen(id, by)) health.record(id, 'succeeded', by);
     },
   };
 }

@@ -16,6 +16,8 @@ interface Fault {
   report?: FailureReport;
   /** The cause, if the report does not name it. */
   blame?: Blame;
+  /** Whether the provider has sent nothing for the request. */
+  isSilence?: boolean;
 }
 
 /** The attempts of one piece of work, such as one reply. */
@@ -112,8 +114,8 @@ function createAttempts<T>(p: {
   return {
     provider: () => provider,
     failed(fault) {
-      const blame = fault.blame ?? blameOf(fault.report ?? {});
-      if (blame !== 'request') health.record(provider, blame === 'unclear' ? 'rejected' : 'failed');
+      const event = eventOf(fault);
+      if (event !== undefined) health.record(provider, event);
       // A trial that gets an answer shows that the provider works again.
       else if (health.isOpen(provider)) health.record(provider, 'succeeded');
       p.endTrial(provider);
@@ -135,4 +137,12 @@ function createAttempts<T>(p: {
       p.handlers.onServed(provider);
     },
   };
+}
+
+/** What a failure says about the health of the provider; undefined if nothing. */
+function eventOf({ blame, report = {}, isSilence = false }: Fault): 'failed' | 'rejected' | 'silent' | undefined {
+  if (isSilence) return 'silent';
+  const cause = blame ?? blameOf(report);
+  if (cause === 'request') return undefined;
+  return cause === 'unclear' ? 'rejected' : 'failed';
 }

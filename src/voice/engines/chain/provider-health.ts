@@ -19,18 +19,49 @@ export interface ProviderId {
 
 export type ProviderHealth = ReturnType<typeof createProviderHealth>;
 
-/** Stores for all calls of a process which providers fail. @param now a monotonic clock in ms */
+/** Maximum circuits of single accounts; the oldest are forgotten. */
+const MAX_OWN_CIRCUITS = 1_000;
+
+/**
+ * Stores for all calls of a process which providers fail. The content of a call may cause a silence, so each account also
+ * has circuits that its silences open for its calls only. Thus a provider that hangs is left after two of them even if
+ * all calls are of one account, which cannot move the calls of others.
+ * @param now a monotonic clock in ms
+ */
 export function createProviderHealth(now: () => number = () => performance.now()) {
   const circuits = new Map<string, Circuit>();
+  /** The circuits of single accounts since the last answer to each of them. */
+  const own = new Map<string, Circuit>();
   const keyOf = ({ stage, number }: ProviderId) => `${stage} ${number}`;
+  const ownKeyOf = (id: ProviderId, { accountId }: CircuitCall) => `${keyOf(id)} ${accountId}`;
   const circuitOf = (id: ProviderId) => circuits.get(keyOf(id)) ?? CLOSED_CIRCUIT;
 
+  function recordForAccount(id: ProviderId, type: CircuitEvent['type'], by: CircuitCall): void {
+    const key = ownKeyOf(id, by);
+    const known = own.get(key);
+    if (type === 'succeeded' || type === 'rejected') own.delete(key);
+    else if (known !== undefined || type === 'silent') {
+      // With the failures so far, and open if this was a trial for all calls.
+      const circuit = known ?? circuitOf(id);
+      own.delete(key);
+      own.set(key, reduceCircuit(circuit, { type: type === 'silent' ? 'failed' : type, atMs: now() }));
+      const [oldest] = own.keys();
+      if (own.size > MAX_OWN_CIRCUITS && oldest !== undefined) own.delete(oldest);
+    }
+  }
+
   return {
-    /** Whether the provider has failed so often that it must be skipped now. */
-    isOpen: (id: ProviderId) => isOpen(circuitOf(id), now()),
-    /** Records that a request was sent, succeeded, failed, or was rejected because of its content. @param by its call */
+    /** Whether the provider has failed so often that it must be skipped now. @param by the call that would use it */
+    isOpen: (id: ProviderId, by?: CircuitCall) =>
+      isOpen(circuitOf(id), now()) || (by !== undefined && isOpen(own.get(ownKeyOf(id, by)) ?? CLOSED_CIRCUIT, now())),
+    /**
+     * Records that a request was sent, succeeded, failed, was rejected because of its content, or got no answer.
+     * @param by its call
+     */
     record(id: ProviderId, type: CircuitEvent['type'], by: CircuitCall = { callId: '', accountId: '' }): void {
-      const event: CircuitEvent = type === 'rejected' ? { type, atMs: now(), by } : { type, atMs: now() };
+      recordForAccount(id, type, by);
+      const isUnclear = type === 'rejected' || type === 'silent';
+      const event: CircuitEvent = isUnclear ? { type, atMs: now(), by } : { type, atMs: now() };
       circuits.set(keyOf(id), reduceCircuit(circuitOf(id), event));
     },
   };

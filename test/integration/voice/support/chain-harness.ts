@@ -1,4 +1,5 @@
 import type { PipelineSettings } from '../../../../src/platform/config/engines/pipeline-settings.js';
+import type { RequestOwner } from '../../../../src/voice/audio/request-queue.js';
 import { createProviderHealth } from '../../../../src/voice/engines/chain/provider-health.js';
 import { createPipelineEngine } from '../../../../src/voice/engines/pipeline/index.js';
 import { createSynthesizer } from '../../../../src/voice/audio/flite.js';
@@ -54,7 +55,12 @@ export async function openChains({
     /** Lets time pass for the memory of failed providers. */
     pass: (ms: number) => void (skippedMs += ms),
     speak: (text: string) => callers.speak(text, 'rms'),
-    dial: () => openEngineLine(factory.create(), { ...CALL, outputTemplate: {} }),
+    dial: (requestOwner?: RequestOwner) =>
+      openEngineLine(factory.create(), {
+        ...CALL,
+        ...(requestOwner === undefined ? {} : { callId: requestOwner.callId, requestOwner }),
+        outputTemplate: {},
+      }),
     async close(): Promise<void> {
       await factory.close();
       await Promise.all([callers.close(), ...all.map((fake) => fake.close())]);

@@ -5,7 +5,13 @@ import type { ChatSettings } from '../../../models/chat-client.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
 import { watchRequest } from '../../../models/request-watch.js';
-import { HealthyProviderError, ProviderError, UnclearProviderError, type ModelUsage } from '../ports.js';
+import {
+  HealthyProviderError,
+  ProviderError,
+  SilentProviderError,
+  UnclearProviderError,
+  type ModelUsage,
+} from '../ports.js';
 
 /** How many timeouts the whole response may take, because empty events keep a stream alive without progress. */
 const MAX_TIMEOUTS = 10;
@@ -81,7 +87,11 @@ export function assertShort(characters: number): void {
  */
 export function watchSilence(outer: AbortSignal, ms: number, firstWithinMs?: number) {
   const watch = watchRequest(outer);
-  const silence = watch.limit(ms, () => new ProviderError('model', `sent nothing for ${ms} ms`));
+  let isAlive = false;
+  const silence = watch.limit(ms, () => {
+    const SilenceError = isAlive ? ProviderError : SilentProviderError;
+    return new SilenceError('model', `sent nothing for ${ms} ms`);
+  });
   const wholeMs = MAX_TIMEOUTS * ms;
   watch.limit(wholeMs, () => new ProviderError('model', `did not finish its response in ${wholeMs} ms`));
   const first =
@@ -90,7 +100,10 @@ export function watchSilence(outer: AbortSignal, ms: number, firstWithinMs?: num
       : watch.limit(firstWithinMs, () => new HealthyProviderError('model', `sent no words for ${firstWithinMs} ms`));
   return {
     signal: watch.signal,
-    alive: () => silence.restart(),
+    alive(): void {
+      isAlive = true;
+      silence.restart();
+    },
     /** Call this when the first word or tool call has arrived. */
     begun: () => first?.end(),
     stop: () => watch.stop(),

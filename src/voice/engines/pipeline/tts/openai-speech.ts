@@ -5,7 +5,14 @@ import { withoutTrailing } from '../../../../kernel/text.js';
 import { clampSetting } from '../../ignored-settings.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
-import { ProviderError, UnclearProviderError, type TtsEvents, type TextToSpeech, type TtsOptions } from '../ports.js';
+import {
+  ProviderError,
+  SilentProviderError,
+  UnclearProviderError,
+  type TtsEvents,
+  type TextToSpeech,
+  type TtsOptions,
+} from '../ports.js';
 import type { TtsProvider } from '../providers/description.js';
 import { createSpeechCheck } from './speech-check.js';
 import { TTS_TIMEOUT_MS } from './tts-timeout.js';
@@ -58,12 +65,16 @@ type SilenceWatch = ReturnType<typeof createSilenceWatch>;
  * Reports that a sentence has no audio for `ms`. Sentences are requested in advance, and a server may make one after the
  * other, so the time begins when all sentences before it have arrived.
  */
-function createSilenceWatch(ms: number, onSilence: () => void) {
+function createSilenceWatch(ms: number, onSilence: (error: ProviderError) => void) {
   let timer: NodeJS.Timeout | undefined;
+  let hasAudio = false;
   let state: 'waiting' | 'watching' | 'over' = 'waiting';
   function restart(): void {
     clearTimeout(timer);
-    timer = setTimeout(onSilence, ms);
+    timer = setTimeout(() => {
+      const SilenceError = hasAudio ? ProviderError : SilentProviderError;
+      onSilence(new SilenceError('voice', `sent nothing for ${ms} ms`));
+    }, ms);
   }
   return {
     begin(): void {
@@ -73,6 +84,7 @@ function createSilenceWatch(ms: number, onSilence: () => void) {
     },
     /** Call this when audio has arrived. */
     heard(): void {
+      hasAudio = true;
       if (state === 'watching') restart();
     },
     end(): void {
@@ -175,9 +187,7 @@ export function createOpenAiTts(
       return {
         say(text) {
           if (over) return;
-          const watch = createSilenceWatch(timeoutMs, () =>
-            controller.abort(new ProviderError('voice', `sent nothing for ${timeoutMs} ms`)),
-          );
+          const watch = createSilenceWatch(timeoutMs, (error) => controller.abort(error));
           sentences.push({ text, watch, pcm: readAhead(requestPcm(text, options, controller, watch)) });
           void speakAll();
         },

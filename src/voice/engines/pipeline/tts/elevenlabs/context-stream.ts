@@ -1,4 +1,4 @@
-import type { ProviderError, TtsEvents, TtsStream } from '../../ports.js';
+import { SilentProviderError, type ProviderError, type TtsEvents, type TtsStream } from '../../ports.js';
 import type { MultiContextAnswer } from './messages.js';
 import type { SpeechContext, SpeechSocket } from './speech-socket.js';
 
@@ -60,7 +60,9 @@ export function openContextStream(p: ContextDeps): TtsStream {
     waiting = setTimeout(() => {
       // The socket may be the cause, so the next attempt has another one.
       socket.retire();
-      giveUp(socket.errorOf(`sent nothing for ${p.timeoutMs} ms`));
+      const fault = `sent nothing for ${p.timeoutMs} ms`;
+      const error = socket.errorOf(fault);
+      giveUp(hasAudio ? error : new SilentProviderError('voice', fault, undefined, false, error.report));
     }, p.timeoutMs);
   }
 
