@@ -106,15 +106,11 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
      * @throws ServiceError FORBIDDEN when no configured carrier account made it, RATE_LIMIT_EXCEEDED after too many
      *   such requests, SERVICE_UNAVAILABLE when too many callbacks are in flight, or any error of reading the body
      */
-    admit(ctx: ApiContext): Promise<VerifiedRequest> {
-      return signedRequests.admit(ctx, (readSigned) => verifyRequest(ctx, readSigned), { senderOf });
-    },
+    admit: (ctx: ApiContext) => signedRequests.admit(ctx, (read) => verifyRequest(ctx, read), { senderOf }),
 
     /** Does the same as `admit` for a call that has lost its stream, which may wait longer. */
-    admitLostStream(ctx: ApiContext): Promise<VerifiedRequest> {
-      const sharing = { senderOf, maxWaitMs: LOST_STREAM_WAIT_MS };
-      return signedRequests.admit(ctx, (readSigned) => verifyRequest(ctx, readSigned), sharing);
-    },
+    admitLostStream: (ctx: ApiContext) =>
+      signedRequests.admit(ctx, (read) => verifyRequest(ctx, read), { senderOf, maxWaitMs: LOST_STREAM_WAIT_MS }),
 
     /** Returns the deadline and the request id of a callback. */
     responseContext: (ctx: ApiContext) => responseContext(ctx),

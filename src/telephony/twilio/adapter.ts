@@ -8,7 +8,7 @@ import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
 import { toDialOutcome, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
 import { CALL_SID } from './identifiers.js';
 import { createTwilioCodec } from './media-codec.js';
-import { parseAnsweredBy, parseWholeNumber } from './reports.js';
+import { parseAnsweredBy, wholeNumberOf } from './reports.js';
 import { TWILIO_CONTRACT } from './routes.js';
 import { isSignedForm, isSignedUpgrade, mayBeSigned, mayBeSignedUpgrade } from './signed-forms.js';
 import { renderTwiml } from './twiml.js';
@@ -170,7 +170,7 @@ function toCarrierCall(call: Call): CarrierCall {
     ...optional('createdAt', toMillis(call.dateCreated)),
     ...optional('startedAt', toMillis(call.startTime)),
     ...optional('endedAt', toMillis(call.endTime)),
-    ...optional('durationSeconds', parseWholeNumber(call.duration ?? undefined)),
+    ...optional('durationSeconds', wholeNumberOf(call.duration ?? undefined)),
     ...optional('answeredBy', answeredBy),
   };
 }

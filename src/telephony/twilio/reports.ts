@@ -38,8 +38,8 @@ export function parseCarrierSignal(carrierSid: string, form: FormFields, now: nu
   };
   if (status === 'in-progress') return { ...facts, kind: 'answered' };
   if (!isFinalStatus(status)) return undefined;
-  const durationSeconds = parseWholeNumber(readSingleField(form, 'CallDuration'));
-  const sipCode = parseWholeNumber(readSingleField(form, 'SipResponseCode'));
+  const durationSeconds = wholeNumberOf(readSingleField(form, 'CallDuration'));
+  const sipCode = wholeNumberOf(readSingleField(form, 'SipResponseCode'));
   return {
     ...facts,
     kind: 'ended',
@@ -52,10 +52,10 @@ export function parseCarrierSignal(carrierSid: string, form: FormFields, now: nu
 function toEventRecord(form: FormFields): StatusReport['record'] {
   const timestamp = parseTime(readSingleField(form, 'Timestamp'), Number.NaN);
   const details = {
-    sequence: parseWholeNumber(readSingleField(form, 'SequenceNumber')),
+    sequence: wholeNumberOf(readSingleField(form, 'SequenceNumber')),
     at: Number.isNaN(timestamp) ? undefined : new Date(timestamp),
-    durationSeconds: parseWholeNumber(readSingleField(form, 'CallDuration')),
-    sipCode: parseWholeNumber(readSingleField(form, 'SipResponseCode')),
+    durationSeconds: wholeNumberOf(readSingleField(form, 'CallDuration')),
+    sipCode: wholeNumberOf(readSingleField(form, 'SipResponseCode')),
     answeredBy: readSingleField(form, 'AnsweredBy')?.slice(0, 40),
   };
   const known = Object.fromEntries(
@@ -120,6 +120,6 @@ function parseTime(timestamp: string | undefined, now: number): number {
 }
 
 /** Parses a count or a time in seconds, as the carrier writes it. Anything else is undefined, such as a negative number. */
-export function parseWholeNumber(text: string | undefined): number | undefined {
+export function wholeNumberOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
