@@ -113,7 +113,7 @@ describe('status callbacks with ever new numbers', () => {
 
   it('do not keep the end of the call from being stored and from ending it', async () => {
     for (let n = 0; n < MAX_STORED; n++) await post('in-progress', { SequenceNumber: String(n) });
-    // Who answered is new, so it reaches the call.
+    // The detected callee is new, so it reaches the call.
     await post('in-progress', { SequenceNumber: '3', AnsweredBy: 'human' });
     expect(await signals()).toBe(2);
     expect(await post('failed', { SequenceNumber: '4' })).toBe(200);

@@ -139,7 +139,7 @@ function createAttempts<T>(p: {
   };
 }
 
-/** What a failure says about the health of the provider; undefined if nothing. */
+/** Returns the event for the health of the provider; undefined if the failure says nothing about it. */
 function eventOf({ blame, report = {}, isSilence = false }: Fault): 'failed' | 'rejected' | 'silent' | undefined {
   if (isSilence) return 'silent';
   const cause = blame ?? blameOf(report);

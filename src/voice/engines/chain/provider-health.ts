@@ -24,7 +24,7 @@ const MAX_OWN_CIRCUITS = 1_000;
 
 /**
  * Stores for all calls of a process which providers fail. The content of a call may cause a silence, so each account also
- * has circuits that its silences open for its calls only. Thus a provider that hangs is left after two of them even if
+ * has circuits that its silences open for its calls only. So a provider that hangs is left after two of them even if
  * all calls are of one account, which cannot move the calls of others.
  * @param now a monotonic clock in ms
  */
