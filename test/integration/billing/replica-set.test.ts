@@ -93,6 +93,9 @@ describe('on a server that reports a replica set', () => {
   ])("runs %s in one causally consistent session, so each read sees the previous one's state", async (_name, work) => {
     const id = newLedgerAccountId();
     await ledger.open(id);
+    // An operation with its ledger entry, and one that only the account's document has.
+    await ledger.topUp({ ledgerAccountId: id, paymentId: 'p0', amountMicros: 1_000_000 });
+    await ledger.sweep(id);
     await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 1_000_000 });
     const seen = await commandsOf(() => work(id));
     expect(seen.length).toBeGreaterThan(1);
