@@ -11,6 +11,7 @@ import {
   CALL_MODELS,
   collectionOf,
   createNumberSearch,
+  noUse,
   numberPatternsOf,
   OF_ACCOUNTS,
   type NumberSearch,
@@ -131,7 +132,8 @@ export function createNumberErasures(deps: {
       const { worldwide } = patterns;
       const [hash = '', ...others] = [deps.pepper, ...deps.formerPeppers].map((pepper) => hashOf(number, pepper));
       const erasedBefore = await findErasedBefore(database, [hash, ...others]);
-      const sum: NumberErasure = { ...NOTHING, isComplete: false };
+      const none = { workflowsDeleted: 0, workflowsLeft: 0, invalidAgents: [], isComplete: false };
+      const sum: NumberErasure = { ...noUse(), ...none };
       for (let round = 1; round <= MOST_ROUNDS && !sum.isComplete; round += 1) {
         const use = await search.find();
         // Before the erasure, because an interrupted one no longer finds all accounts when it is repeated.
@@ -148,19 +150,6 @@ export function createNumberErasures(deps: {
     },
   };
 }
-
-const NOTHING = {
-  calls: [],
-  mentions: [],
-  unsure: [],
-  inProgress: [],
-  others: {},
-  accountIds: [],
-  left: {},
-  workflowsDeleted: 0,
-  workflowsLeft: 0,
-  invalidAgents: [],
-} satisfies Omit<NumberErasure, 'isComplete'>;
 
 const isNothingToErase = ({ calls, mentions, others }: NumberUse) =>
   calls.length + mentions.length + Object.keys(others).length === 0;

@@ -72,6 +72,11 @@ export interface NumberUse {
   left: Record<string, number>;
 }
 
+/** Creates the result for a number that is stored nowhere. */
+export function noUse(): NumberUse {
+  return { calls: [], mentions: [], unsure: [], inProgress: [], others: {}, accountIds: [], left: {} };
+}
+
 /** The patterns of one number. Each finds all that the one before finds. */
 interface NumberPatterns {
   /** With its country code. */
@@ -135,15 +140,7 @@ export function createNumberSearch(database: CallsDatabase, patterns: NumberPatt
   return {
     /** Finds where the number is stored. Changes nothing. */
     async find(): Promise<NumberUse> {
-      const use: NumberUse = {
-        calls: [],
-        mentions: [],
-        unsure: [],
-        inProgress: [],
-        others: {},
-        accountIds: [],
-        left: {},
-      };
+      const use = noUse();
       const accountIds = new Set<string>();
       for (const [callId, kind] of await findCalls()) {
         const { accountId, hasEnded } = await readOwner(database, callId);
