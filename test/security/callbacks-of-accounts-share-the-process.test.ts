@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { handleErrors } from '../../src/api/errors.js';
@@ -22,6 +21,7 @@ import {
   EUROPE,
   NEVER_ANSWERS,
   postSignedBy,
+  startAcceptingCarrier,
   TWO_ACCOUNTS,
   writeAccountsFile,
 } from '../support/carrier-accounts';
@@ -38,28 +38,18 @@ let service: Service;
 let customer: Customer;
 let sid: string;
 let callId: string;
-let close: () => Promise<unknown>;
+let carrier: Awaited<ReturnType<typeof startAcceptingCarrier>>;
 
-/** A carrier that accepts every call, and sends no callbacks. */
 beforeAll(async () => {
-  const carrier = createServer((request, response) => {
-    const [, account_sid = ''] = /Accounts\/(AC[0-9a-f]{32})\//.exec(request.url ?? '') ?? [];
-    const body = { sid, account_sid, status: 'queued', direction: 'outbound-api' };
-    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((resolve) => carrier.listen(0, '127.0.0.1', resolve));
-  close = () => new Promise((resolve) => carrier.close(resolve));
+  carrier = await startAcceptingCarrier(() => sid);
   service = await startService({
-    env: {
-      SIMULATOR_URL: `http://127.0.0.1:${(carrier.address() as AddressInfo).port}`,
-      CARRIER_ACCOUNTS_FILE: writeAccountsFile(TWO_ACCOUNTS),
-    },
+    env: { SIMULATOR_URL: carrier.url, CARRIER_ACCOUNTS_FILE: writeAccountsFile(TWO_ACCOUNTS) },
   });
   customer = await service.customer();
 }, 60_000);
 afterAll(async () => {
   await service.close();
-  await close();
+  await carrier.close();
 });
 
 describe('status callbacks with ever new numbers', () => {

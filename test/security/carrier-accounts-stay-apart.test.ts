@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createAdmission } from '../../src/voice/media/admission.js';
 import { createMediaCallReader } from '../../src/calls/wiring.js';
 import { createCarriers } from '../../src/telephony/carriers.js';
@@ -10,6 +8,7 @@ import {
   EUROPE,
   NEVER_ANSWERS,
   postSignedBy,
+  startAcceptingCarrier,
   TWO_ACCOUNTS,
   writeAccountsFile,
 } from '../support/carrier-accounts';
@@ -27,34 +26,26 @@ const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Resp
 
 let service: Service;
 let customer: Customer;
-let close: () => Promise<unknown>;
+let carrier: Awaited<ReturnType<typeof startAcceptingCarrier>>;
 let nextSid: string;
 /** The path of each request, the account in it, and the credentials. */
 const requests: { path: string; account: string; credentials: string }[] = [];
 
-/** A carrier that accepts every call of every account, and sends no callbacks. */
 beforeAll(async () => {
-  const carrier = createServer((request, response) => {
-    const [, inPath = ''] = /Accounts\/(AC[0-9a-f]{32})\//.exec(request.url ?? '') ?? [];
-    const credentials = Buffer.from(request.headers.authorization?.split(' ')[1] ?? '', 'base64').toString();
-    requests.push({ path: request.url ?? '', account: inPath, credentials });
-    const body = { sid: nextSid, account_sid: inPath, status: 'queued', direction: 'outbound-api' };
-    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  carrier = await startAcceptingCarrier(({ url = '', headers }, account) => {
+    const credentials = Buffer.from(headers.authorization?.split(' ')[1] ?? '', 'base64').toString();
+    requests.push({ path: url, account, credentials });
+    return nextSid;
   });
-  await new Promise<void>((resolve) => carrier.listen(0, '127.0.0.1', resolve));
-  close = () => new Promise((resolve) => carrier.close(resolve));
   service = await startService({
-    env: {
-      SIMULATOR_URL: `http://127.0.0.1:${(carrier.address() as AddressInfo).port}`,
-      CARRIER_ACCOUNTS_FILE: writeAccountsFile(TWO_ACCOUNTS),
-    },
+    env: { SIMULATOR_URL: carrier.url, CARRIER_ACCOUNTS_FILE: writeAccountsFile(TWO_ACCOUNTS) },
   });
   customer = await service.customer();
 });
 beforeEach(() => requests.splice(0));
 afterAll(async () => {
   await service.close();
-  await close();
+  await carrier.close();
 });
 
 /** Places a call on the account of Europe, and waits until the carrier has it. */

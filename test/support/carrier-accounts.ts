@@ -1,4 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sign, type SignedParams } from '../../src/telephony/twilio/signature.js';
@@ -45,6 +47,26 @@ export function writeAccountsFile(content: object | string): string {
   const file = join(mkdtempSync(join(tmpdir(), 'callwright-carriers-')), 'accounts.json');
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
   return file;
+}
+
+/**
+ * Starts a carrier that accepts every call of every account, and sends no callbacks.
+ * @param sidOfNext returns the id of a new call; `accountSid`: the account in the request's path
+ */
+export async function startAcceptingCarrier(
+  sidOfNext: (request: IncomingMessage, accountSid: string) => string,
+): Promise<{ url: string; close: () => Promise<unknown> }> {
+  const carrier = createServer((request, response) => {
+    const [, account_sid = ''] = /Accounts\/(AC[0-9a-f]{32})\//.exec(request.url ?? '') ?? [];
+    const sid = sidOfNext(request, account_sid);
+    const body = { sid, account_sid, status: 'queued', direction: 'outbound-api' };
+    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => carrier.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(carrier.address() as AddressInfo).port}`,
+    close: () => new Promise((resolve) => carrier.close(resolve)),
+  };
 }
 
 /** Sends a form with the signature of a carrier account. @param claimed the account that the form names */
