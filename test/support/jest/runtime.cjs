@@ -1,6 +1,16 @@
+const { readFileSync } = require('node:fs');
 const { createRequire, isBuiltin } = require('node:module');
 const { compileFunction, constants } = require('node:vm');
+const { transformSync } = require('@swc/core');
 const Runtime = require('jest-runtime').default;
+const { transform } = require('../jest-base.json');
+
+// Temporal's SDK loads a converter of this project by its path, with Node's own `require`. From version 22 on, Node runs
+// TypeScript, but not `import` in a package of type commonjs.
+require.extensions['.ts'] = (module, filename) => {
+  const [[, options]] = Object.values(transform);
+  module._compile(transformSync(readFileSync(filename, 'utf8'), { ...options, filename, swcrc: false }).code, filename);
+};
 
 /** Packages with state that each test file needs for itself, such as the one Temporal runtime of a process. */
 const NOT_SHARED = /^(@jest\/|jest|@temporalio\/(worker|testing)($|\/))/;
