@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { eventually, startService, type Customer, type Service } from '../../support/http/harness.js';
+import { placeCall } from '../../support/placed-call.js';
 import { freePort, startRole } from '../../support/role-process';
 
 const ROLES = ['api', 'worker', 'media', 'simulator', 'exporter'] as const;
@@ -67,25 +68,21 @@ async function scrape(port: number): Promise<{ text: string; samples: Samples }>
 const sum = (samples: Samples, series: RegExp) =>
   samples.reduce((total, [name, value]) => (series.test(name) ? total + value : total), 0);
 
-async function placeCall(webhookUrl: string): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${ports.API}/outbound_call`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${customer.liveKey}` },
-    body: JSON.stringify({
-      to_phone_number: '+12025550111',
-      agent_id: customer.agent._id,
-      webhook_url: webhookUrl,
-      callback_url: webhookUrl,
-    }),
+async function placeCallFor(webhookUrl: string): Promise<string> {
+  const { httpStatus, call_id: callId } = await placeCall(`http://127.0.0.1:${ports.API}`, customer.liveKey, {
+    to_phone_number: '+12025550111',
+    agent_id: customer.agent._id,
+    webhook_url: webhookUrl,
+    callback_url: webhookUrl,
   });
-  expect(response.status).toBe(200);
-  return ((await response.json()) as { call_id: string }).call_id;
+  expect(httpStatus).toBe(200);
+  return callId;
 }
 
 it('a call appears in the metrics of every role, and its numbers and ids in none', async () => {
   const receiver = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
-  const callId = await placeCall(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`);
+  const callId = await placeCallFor(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`);
   const during = await eventually(async () => {
     const media = await scrape(ports.media);
     return sum(media.samples, /^callwright_media_streams$/) === 1 && media;

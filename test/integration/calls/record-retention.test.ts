@@ -151,7 +151,9 @@ describe('a sweep of old calls', () => {
         running -= 1;
       },
     };
-    await retentionWith({ calls: 730 }, counted).sweep();
+    const records = retentionWith({ calls: 730 }, counted);
+    // On a busy machine, the time of one sweep may be too short for all of them.
+    for (let sweeps = 0; sweeps < 5 && (await left()).length > 0; sweeps++) await records.sweep();
     expect(await left()).toEqual([]);
     expect(most).toBe(8);
     expect(await database.recordingFiles.countDocuments({ _id: { $in: ids } })).toBe(0);
