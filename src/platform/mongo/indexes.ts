@@ -61,17 +61,17 @@ async function dropIndex(collection: mongo.Collection, name: string): Promise<vo
 }
 
 /**
- * The indexes that a model declares. The embedded server builds unique indexes only, so schemas declare as unique what
- * it needs; on a real server, an index that contains `_id` need not be. It has its own name there, because that of
- * earlier releases may still be taken by a unique one.
+ * The indexes that a model declares. An index that contains `_id` need not be unique. It has its own name, because that
+ * of earlier releases may still be taken by a unique one. The embedded server gets none of these: it uses an index only
+ * for a query with a value for each of its fields, which no query has, and each one costs a part of every write.
  */
 export function declaredIndexes(model: Pick<Model<object>, 'schema'>, isEmbedded: boolean): mongo.IndexDescription[] {
-  return model.schema.indexes().map(([fields, { unique, ...options }]) => {
+  return model.schema.indexes().flatMap(([fields, { unique, ...options }]) => {
     const key = fields as Record<string, 1 | -1>;
     const described = { ...(options as object), key };
     if (unique !== true) return described;
-    if (isEmbedded || !isUniqueById(key)) return { ...described, unique: true };
-    return { ...described, name: `by_${Object.keys(key).join('_')}` };
+    if (!isUniqueById(key)) return { ...described, unique: true };
+    return isEmbedded ? [] : { ...described, name: `by_${Object.keys(key).join('_')}` };
   });
 }
 

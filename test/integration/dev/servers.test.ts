@@ -43,6 +43,29 @@ describe('the servers of the tests', () => {
     }
   });
 
+  it('find a document by its id without reading the others, whatever else the query demands', async () => {
+    const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/launch_${randomUUID()}`);
+    try {
+      const documents = database.connection.collection<{ _id: string; count: number }>('documents');
+      await documents.insertMany(Array.from({ length: 20_000 }, (_, n) => ({ _id: `id ${n}`, count: 0 })));
+      const msOf = async (condition: object) => {
+        const began = performance.now();
+        for (let n = 0; n < 200; n++) {
+          expect(await documents.findOne({ _id: `no ${n}`, ...condition })).toBeNull();
+        }
+        return performance.now() - began;
+      };
+      await msOf({});
+      expect(await msOf({ count: { $lt: 1 } })).toBeLessThan(4 * (await msOf({})));
+      await documents.updateOne({ _id: 'id 1', count: { $lt: 1 } }, { $inc: { count: 1 } });
+      await expect(documents.updateOne({ _id: 'id 1', count: 0 }, { $inc: { count: 1 } })).resolves.toMatchObject({
+        matchedCount: 0,
+      });
+    } finally {
+      await database.close();
+    }
+  });
+
   it('know all our search attributes', async () => {
     await expect(probeTemporal(process.env.TEST_TEMPORAL_ADDRESS ?? '')).resolves.toBeUndefined();
   });

@@ -3,6 +3,8 @@ import de.bwaldvogel.mongo.MongoDatabase;
 import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.backend.CollectionOptions;
 import de.bwaldvogel.mongo.backend.CursorRegistry;
+import de.bwaldvogel.mongo.backend.Index;
+import de.bwaldvogel.mongo.backend.IndexKey;
 import de.bwaldvogel.mongo.backend.QueryParameters;
 import de.bwaldvogel.mongo.backend.QueryResult;
 import de.bwaldvogel.mongo.backend.h2.H2Backend;
@@ -161,6 +163,33 @@ public final class EmbeddedMongo {
             MongoDatabase database, String name, CollectionOptions options, MVMap<Object, Document> documents,
             MVMap<String, Object> sizes, CursorRegistry cursors) {
             super(database, name, options, documents, sizes, cursors);
+        }
+
+        /**
+         * Uses an index for the fields it has, and compares the other ones with the documents found. The library reads
+         * the whole collection for each query that has more fields than an index, such as an update of one document
+         * with a condition.
+         */
+        @Override
+        protected QueryResult queryDocuments(
+            Document query, Document orderBy, int numberToSkip, int limit, int batchSize, Document fieldSelector) {
+            for (Index<Object> index : getIndexes()) {
+                Document indexed = indexedPart(query, index);
+                if (indexed == null || !index.canHandle(indexed)) continue;
+                return matchDocuments(
+                    query, index.getPositions(indexed), orderBy, numberToSkip, limit, batchSize, fieldSelector);
+            }
+            return super.queryDocuments(query, orderBy, numberToSkip, limit, batchSize, fieldSelector);
+        }
+
+        /** The fields of an index in a query; null if the query does not have all of them. */
+        private static Document indexedPart(Document query, Index<Object> index) {
+            Document part = new Document();
+            for (IndexKey key : index.getKeys()) {
+                if (!query.containsKey(key.getKey())) return null;
+                part.put(key.getKey(), query.get(key.getKey()));
+            }
+            return part;
         }
 
         @Override
