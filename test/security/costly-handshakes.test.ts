@@ -87,6 +87,8 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)('names that a certificate repeats are n
   const server = createTlsServer({ ...createManyNames(), minVersion: version, maxVersion: version });
   server.on('tlsClientError', () => undefined);
   const url = await urlOf(server);
+  // From Node.js 22 on, this server decodes its certificate when the first client connects.
+  await get(url);
   const cpuMs = await cpuMsOf(async () => expect(await get(url)).toMatchObject({ error: 'tls_failed' }));
   expect(cpuMs).toBeLessThan(300);
 });
