@@ -192,6 +192,14 @@ describe('TTS of ElevenLabs', () => {
     expect(told.lost).toBeInstanceOf(SilentProviderError);
   });
 
+  it('says so also if the audio of an earlier text comes after that text was sent', async () => {
+    fake.faultOf = (text) => (text === '…' ? { kind: 'stall' } : undefined);
+    const { told } = speak(['Hello?', '…']);
+    await eventually(() => told.lost !== undefined);
+    expect(told.words.join('')).toBe('Hello? ');
+    expect(told.lost).toBeInstanceOf(SilentProviderError);
+  });
+
   it('has another socket for the next attempt after a stall', async () => {
     let faults = 1;
     fake.faultOf = () => (faults-- > 0 ? { kind: 'stall' } : undefined);

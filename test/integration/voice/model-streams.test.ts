@@ -4,6 +4,7 @@ import {
   HealthyProviderError,
   ProviderError,
   SilentProviderError,
+  UnclearProviderError,
   type ChatDelta,
   type ChatMessage,
 } from '../../../src/voice/engines/pipeline/ports.js';
@@ -85,13 +86,20 @@ describe('the stream of a language model', () => {
   });
 
   it.each([
-    ['before its first event, which the prompt may cause', { kind: 'stall', ms: 5_000 }, SilentProviderError],
-    ['after its first event, which is the fault of the provider', { kind: 'empty', everyMs: 5_000 }, ProviderError],
-  ] as const)('that sends nothing is given up: %s', async (_when, fault, expected) => {
+    ['before its first event', { kind: 'stall', ms: 5_000 }],
+    ['after its first event, as before a tool call that is sent whole', { kind: 'empty', everyMs: 5_000 }],
+  ] as const)('that sends nothing, which the prompt may cause, is given up: %s', async (_when, fault) => {
     chat.faults.push(fault);
     const { error } = await ask('openai', { timeoutMs: 300 });
     expect(error?.message).toBe('the language model provider sent nothing for 300 ms');
-    expect(error?.constructor).toBe(expected);
+    expect(error).toBeInstanceOf(SilentProviderError);
+  });
+
+  it('that does not end in time is given up, and its length, which the prompt decides, says little about the provider', async () => {
+    chat.faults.push({ kind: 'empty', everyMs: 50 });
+    const { error } = await ask('openai', { timeoutMs: 200 });
+    expect(error?.message).toBe('the language model provider did not finish its response in 2000 ms');
+    expect(error).toBeInstanceOf(UnclearProviderError);
   });
 
   it('that has begun in time may take longer than that', async () => {

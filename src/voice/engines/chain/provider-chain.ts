@@ -16,7 +16,7 @@ interface Fault {
   report?: FailureReport;
   /** The cause, if the report does not name it. */
   blame?: Blame;
-  /** Whether the provider has sent nothing for the request. */
+  /** Whether the provider sends nothing, or nothing more, for the request. */
   isSilence?: boolean;
 }
 

@@ -87,23 +87,17 @@ export function assertShort(characters: number): void {
  */
 export function watchSilence(outer: AbortSignal, ms: number, firstWithinMs?: number) {
   const watch = watchRequest(outer);
-  let isAlive = false;
-  const silence = watch.limit(ms, () => {
-    const SilenceError = isAlive ? ProviderError : SilentProviderError;
-    return new SilenceError('model', `sent nothing for ${ms} ms`);
-  });
+  // Also in the middle: some servers send a tool call only when it is complete, and the prompt decides its length.
+  const silence = watch.limit(ms, () => new SilentProviderError('model', `sent nothing for ${ms} ms`));
   const wholeMs = MAX_TIMEOUTS * ms;
-  watch.limit(wholeMs, () => new ProviderError('model', `did not finish its response in ${wholeMs} ms`));
+  watch.limit(wholeMs, () => new UnclearProviderError('model', `did not finish its response in ${wholeMs} ms`));
   const first =
     firstWithinMs === undefined
       ? undefined
       : watch.limit(firstWithinMs, () => new HealthyProviderError('model', `sent no words for ${firstWithinMs} ms`));
   return {
     signal: watch.signal,
-    alive(): void {
-      isAlive = true;
-      silence.restart();
-    },
+    alive: () => silence.restart(),
     /** Call this when the first word or tool call has arrived. */
     begun: () => first?.end(),
     stop: () => watch.stop(),

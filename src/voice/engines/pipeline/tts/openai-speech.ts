@@ -67,14 +67,10 @@ type SilenceWatch = ReturnType<typeof createSilenceWatch>;
  */
 function createSilenceWatch(ms: number, onSilence: (error: ProviderError) => void) {
   let timer: NodeJS.Timeout | undefined;
-  let hasAudio = false;
   let state: 'waiting' | 'watching' | 'over' = 'waiting';
   function restart(): void {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      const SilenceError = hasAudio ? ProviderError : SilentProviderError;
-      onSilence(new SilenceError('voice', `sent nothing for ${ms} ms`));
-    }, ms);
+    timer = setTimeout(() => onSilence(new SilentProviderError('voice', `sent nothing for ${ms} ms`)), ms);
   }
   return {
     begin(): void {
@@ -84,7 +80,6 @@ function createSilenceWatch(ms: number, onSilence: (error: ProviderError) => voi
     },
     /** Call this when audio has arrived. */
     heard(): void {
-      hasAudio = true;
       if (state === 'watching') restart();
     },
     end(): void {

@@ -61,8 +61,8 @@ export function openContextStream(p: ContextDeps): TtsStream {
       // The socket may be the cause, so the next attempt has another one.
       socket.retire();
       const fault = `sent nothing for ${p.timeoutMs} ms`;
-      const error = socket.errorOf(fault);
-      giveUp(hasAudio ? error : new SilentProviderError('voice', fault, undefined, false, error.report));
+      // Also after some audio, which may be that of an earlier text.
+      giveUp(new SilentProviderError('voice', fault, undefined, false, socket.errorOf(fault).report));
     }, p.timeoutMs);
   }
 
