@@ -1,4 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
+import { createFairQueues } from '../../platform/fair-queue.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 import type { CallReader, StreamedCall } from '../call-reader.js';
 import { accountsOfMode, findOfAccount } from '../../telephony/accounts/account-of-call.js';
@@ -14,6 +15,11 @@ import type { StreamOwner } from './stream-slots.js';
 const UNSIGNED = 'no valid carrier signature';
 /** Up to so many accounts, a comparison with the tokens of all of them costs less than a read from the database. */
 const FEW_ACCOUNTS = 6;
+/**
+ * Maximum decisions at once about the streams of one carrier account that shares the process with others. More of them would
+ * take the connections to the database, and the slots of streams, from the calls of everybody else.
+ */
+const MAX_DECIDED_AT_ONCE = 10;
 
 export type Admission =
   /** `earlier`: the result of the call's earlier streams, whose stream numbers are lower than this stream's. */
@@ -65,7 +71,9 @@ export function createAdmission(deps: {
 }) {
   const { config, carriers } = deps;
   const all = [...accountsOfMode(carriers, 'live'), ...accountsOfMode(carriers, 'test')];
+  const isShared = accountsOfMode(carriers, 'live').length > 1;
   const lookUps = createAccountLookUps(deps.calls);
+  const decisions = createFairQueues({ maxRunning: MAX_DECIDED_AT_ONCE });
   const admitCall = createCallAdmission(deps);
 
   /** Excludes most forged requests without a read. */
@@ -87,9 +95,14 @@ export function createAdmission(deps: {
     if (found === 'too many') return reject(503, 'too many media streams');
     const signer = found === null ? undefined : findOfAccount(carriers, found, ({ account }) => account?.id);
     if (signer?.admitsStream(asked) !== true) return unsigned;
-    if (!sender.arrive()) return reject(409, 'the call already has a media stream');
-    if (!sender.acquire()) return reject(503, 'too many media streams');
-    return admitCall(callId, { assign: sender.assign, carrierOf: () => signer });
+    async function decide(): Promise<Admission> {
+      if (!sender.isOpen()) return unsigned;
+      if (!sender.arrive()) return reject(409, 'the call already has a media stream');
+      if (!sender.acquire()) return reject(503, 'too many media streams');
+      return admitCall(callId, { assign: sender.assign, carrierOf: () => signer });
+    }
+    const account = isShared ? signer.account?.id : undefined;
+    return account === undefined ? decide() : decisions.run(account, {}, decide);
   };
 }
 
@@ -113,7 +126,7 @@ export function createCallAdmission({ database, calls }: { database: VoiceDataba
       calls.find(callId),
       bindings.find(callId),
       calls.isFinal(callId),
-      results.find(callId),
+      results.findHead(callId),
     ]);
     if (request === null) return reject(404, 'no such call');
     const carrier = p.carrierOf(request);
@@ -122,10 +135,12 @@ export function createCallAdmission({ database, calls }: { database: VoiceDataba
     if (binding === null || binding.closed === true) return reject(404, 'no carrier call is bound to the call');
     if ((binding.carrier ?? carrier.kind) !== carrier.kind) return reject(404, 'the call is with another carrier');
     if (result?.endedAt !== undefined) return reject(409, 'the conversation is over');
+    // Only now, because the transcript of an ended call may be long.
+    const earlier = result === null ? null : await results.find(callId);
     // Last, because assigning a slot can end a stream of another account.
     if (!p.assign(request)) return reject(503, `too many media streams of ${request.mode} calls`);
     const { carrierSid, resumptions: granted = 0 } = binding;
-    return { admitted: true, request, carrierSid, granted, earlier: result };
+    return { admitted: true, request, carrierSid, granted, earlier };
   };
 }
 
