@@ -76,6 +76,26 @@ describe('a number without its country code', () => {
   });
 });
 
+describe('a caller whom the carrier reports in another form', () => {
+  it.each(['2025550179', LOCAL, 'sip:+12025550179@198.51.100.7', 'SIP:2025550179@example.com;user=phone'])(
+    'is a party, so that the whole call is erased: %s',
+    async (fromPhoneNumber) => {
+      const parties = { fromPhoneNumber, toPhoneNumber: '+12025550106' };
+      const callId = await storeCall({ ...parties, transcription: 'caller: My name is Ann, at +12025550179.' });
+      expect(await erase()).toMatchObject({ calls: [callId], mentions: [], unsure: [], isComplete: true });
+      const call = await service.database.calls.findById(callId).lean();
+      expect(call?.erasedAt).toBeInstanceOf(Date);
+      expect(call?.transcription).toBeUndefined();
+    },
+  );
+
+  it('is another person in a call of other countries', async () => {
+    const parties = { fromPhoneNumber: '2025550179', toPhoneNumber: '+493012345678' };
+    await storeCall({ ...parties, transcription: 'caller: My name is Ann.' });
+    expect(await erase()).toMatchObject({ calls: [], mentions: [], unsure: [], isComplete: true });
+  });
+});
+
 describe('an erasure of a number', () => {
   const recent = () => storeCall({ toPhoneNumber: NUMBER, updatedAt: new Date() });
 

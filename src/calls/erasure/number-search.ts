@@ -125,12 +125,15 @@ export function createNumberSearch(database: CallsDatabase, patterns: NumberPatt
       for await (const document of documentsWith(collectionOf(database, model), patterns.unsure)) {
         const callId = String(document[field]);
         const before = found.get(callId);
-        if (isParty(document, worldwide) || before === 'party') found.set(callId, 'party');
-        else if (before === 'mention' || hasNumber(document, worldwide)) found.set(callId, 'mention');
+        const mayBeParty = isParty(document, patterns.unsure);
+        if (before === 'party' || isParty(document, worldwide)) found.set(callId, 'party');
+        else if (!mayBeParty && (before === 'mention' || hasNumber(document, worldwide))) found.set(callId, 'mention');
         else {
           const pattern = await patternOf(callId);
-          if (pattern === worldwide) continue;
-          found.set(callId, hasNumber(document, pattern) ? 'mention' : (before ?? 'unsure'));
+          // Carriers report some callers without the country code.
+          if (mayBeParty && pattern !== worldwide) found.set(callId, 'party');
+          else if (hasNumber(document, pattern)) found.set(callId, 'mention');
+          else if (pattern !== worldwide) found.set(callId, before ?? 'unsure');
         }
       }
     }
@@ -173,7 +176,15 @@ export function collectionOf(database: CallsDatabase, model: StoredModel): Store
 
 /** Whether a document of a call says that a party had the number. */
 function isParty({ fromPhoneNumber, toPhoneNumber, transferTo }: StoredDocument, pattern: NumberPattern): boolean {
-  return [fromPhoneNumber, toPhoneNumber, transferTo].some((text) => typeof text === 'string' && pattern.isWhole(text));
+  return [fromPhoneNumber, toPhoneNumber, transferTo].some(
+    (text) => typeof text === 'string' && pattern.isWhole(userOf(text)),
+  );
+}
+
+/** The number of a caller whom the carrier reports as a SIP address. Any other text is returned as it is. */
+function userOf(text: string): string {
+  const [, user = text] = /^(?:sips?|tel):([^@;]*)/i.exec(text.trim()) ?? [];
+  return user;
 }
 
 /** Reads the phone numbers of a call. */
