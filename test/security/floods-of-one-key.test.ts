@@ -46,3 +46,25 @@ describe('renaming a key to the name it has', () => {
     change.mockRestore();
   });
 });
+
+describe('an account that is given the name and the inbound agent that it has', () => {
+  it('makes no process read its keys again', async () => {
+    const change = jest.spyOn(service.database.credentials, 'change');
+    const patch = (body: object) =>
+      service.request('/account', {
+        method: 'PATCH',
+        key: customer.liveKey,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const given = { name: 'The same', inbound_agent_id: customer.agent._id };
+    expect(await patch(given)).toMatchObject({ status: 200, json: given });
+    change.mockClear();
+    expect(await patch(given)).toMatchObject({ status: 200, json: given });
+    expect(change).not.toHaveBeenCalled();
+    expect((await patch({ inbound_agent_id: null })).json).not.toHaveProperty('inbound_agent_id');
+    expect((await patch({ inbound_agent_id: null })).status).toBe(200);
+    expect(change).toHaveBeenCalledTimes(1);
+    change.mockRestore();
+  });
+});

@@ -132,6 +132,17 @@ export function createAccounts(database: IdentityDatabase) {
     return account;
   }
 
+  /** Makes a change of the account's own. One that changes nothing must not make all processes read their keys again. */
+  async function changeIfOther(
+    accountId: string,
+    changes: Partial<Record<'name' | 'inboundAgentId', string | null>>,
+  ): Promise<AccountDocument> {
+    const account = await database.accounts.findById(accountId).lean<AccountDocument>();
+    const { name, inboundAgentId } = { ...account, ...changes };
+    const isSame = name === account?.name && (inboundAgentId ?? undefined) === account?.inboundAgentId;
+    return account !== null && isSame ? account : change(accountId, changes);
+  }
+
   /** Returns the update for those changed limits that an operator can remove with the value `none`. */
   async function liftings(accountId: string, changes: LimitChanges): Promise<Record<string, unknown>> {
     const given = LIFTABLE_LIMITS.filter((name) => changes[name] !== undefined);
@@ -217,12 +228,12 @@ export function createAccounts(database: IdentityDatabase) {
     },
 
     rename(accountId: string, name: string): Promise<AccountDocument> {
-      return change(accountId, { name: checkedName(name) });
+      return changeIfOther(accountId, { name: checkedName(name) });
     },
 
     /** Stores the agent for inbound calls to this account's numbers; the agents domain validates it first. */
     storeInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
-      return change(accountId, { inboundAgentId: agentId });
+      return changeIfOther(accountId, { inboundAgentId: agentId });
     },
   };
 }
