@@ -2,7 +2,7 @@ import { healthOfCall } from '../../src/voice/engines/chain/pipeline-chains.js';
 import { SKIPPED_FOR_MS } from '../../src/voice/engines/chain/circuit-breaker.js';
 import { createProviderChain } from '../../src/voice/engines/chain/provider-chain.js';
 import { createProviderHealth, type ProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
-import { SilentProviderError, UnclearProviderError } from '../../src/voice/engines/pipeline/ports.js';
+import { ProviderError, SilentProviderError, UnclearProviderError } from '../../src/voice/engines/pipeline/ports.js';
 
 const LLM = { stage: 'llm', number: 1 } as const;
 const VOICE = { stage: 'tts', number: 1 } as const;
@@ -38,7 +38,7 @@ describe('the failures of a provider', () => {
 });
 
 describe('texts for which a voice has no audio, such as a dash', () => {
-  const sayNothing = (health: ProviderHealth, accountId: string, callId: string) => {
+  const fail = (health: ProviderHealth, accountId: string, callId: string, error: ProviderError) => {
     const owner = { accountId, callId, mode: 'live' } as const;
     const chain = createProviderChain({
       providers: [{ ...VOICE, name: 'openai', model: 'm', port: undefined }],
@@ -46,8 +46,10 @@ describe('texts for which a voice has no audio, such as a dash', () => {
       handlers: { onSwitched: () => undefined, onServed: () => undefined },
       retryAfterMs: 0,
     });
-    chain.begin().failed(new UnclearProviderError('voice', 'returned no audio'));
+    chain.begin().failed(error);
   };
+  const sayNothing = (health: ProviderHealth, accountId: string, callId: string) =>
+    fail(health, accountId, callId, new UnclearProviderError('voice', 'returned no audio'));
 
   it('do not make the calls of other accounts use another voice', () => {
     const health = createProviderHealth(() => 0);
@@ -59,6 +61,27 @@ describe('texts for which a voice has no audio, such as a dash', () => {
     const health = createProviderHealth(() => 0);
     for (const account of ['a', 'b', 'c']) sayNothing(health, account, account);
     expect(health.isOpen(VOICE)).toBe(true);
+  });
+
+  it.each([
+    ['over HTTP', { status: 403 }],
+    ['on a socket', {}],
+    ['by the end of a socket', { status: 1008 }],
+  ])('do not, either, if the voice rejects them because of their content: %s', (_how, status) => {
+    const health = createProviderHealth(() => 0);
+    const report = { provider: 'elevenlabs', code: 'content_against_policy', ...status };
+    const error = new ProviderError('voice', 'reported content_against_policy', undefined, false, report);
+    for (const account of ['a', 'b', 'c']) fail(health, account, account, error);
+    expect(health.isOpen(VOICE)).toBe(false);
+  });
+
+  it('do not if they are calls of one account for which the voice closes the socket without a code', () => {
+    const health = createProviderHealth(() => 0);
+    const error = new ProviderError('voice', 'closed the connection with code 1008', undefined, false, {
+      status: 1008,
+    });
+    for (let call = 0; call < 5; call += 1) fail(health, 'a', `a${call}`, error);
+    expect(health.isOpen(VOICE)).toBe(false);
   });
 });
 

@@ -150,7 +150,8 @@ describe('a chain of providers', () => {
     ['a rejected key', { status: 401 }, true],
     ['too many requests', { status: 429, code: 'rate_limit_exceeded' }, true],
     ['a server error', { status: 503 }, true],
-    ['a closed socket', { status: 1008 }, true],
+    ['a closed socket', { status: 1011 }, true],
+    ['a socket that is closed for what was sent', { status: 1008 }, false],
     ['an overload after the status 200', { code: 'server_is_overloaded' }, true],
     ['a failure without a report', {}, true],
   ])('goes to the next provider after %s, and skips the first in other calls if it is at fault', (_, report, skips) => {

@@ -6,11 +6,12 @@ const OF_ALL_CALLS = new Set([401, 402, 403, 404, 405, 407, 408, 410, 429]);
 const CODES_OF_ALL_CALLS =
   /^(invalid_model|model_not_found|invalid_api_key|insufficient_quota|rate_limit|billing|account|organization|server_error)/;
 /** Codes of rejected requests in a stream after the status 200: `ResponseError.code` of `openai` 7.57.0, types of vLLM. */
-const CODES_OF_REQUEST =
-  /^(400|413|422|invalid_request_error|BadRequestError|invalid_prompt|bio_policy|context_length_exceeded|content_filter)$/;
+const CODES_OF_REQUEST = /^(400|413|422|invalid_request_error|BadRequestError)$/;
+/** Codes with which a socket is closed because of a message: of invalid data, against a policy, too big. */
+const REJECTED_BY_CLOSE = new Set([1007, 1008, 1009]);
 
-/** Codes that name the content of one call (ibid.). */
-const CODES_OF_CONTENT = /^(invalid_prompt|bio_policy|context_length_exceeded|content_filter)$/;
+/** Codes that name the content of one call (ibid.). ElevenLabs sends the last one with the status 403. */
+const CODES_OF_CONTENT = /^(invalid_prompt|bio_policy|context_length_exceeded|content_filter|content_against_policy)$/;
 /** The body is too large, which only its call decides. */
 const TOO_LARGE = 413;
 
@@ -24,10 +25,14 @@ export type Blame = 'provider' | 'request' | 'unclear';
  */
 export function blameOf({ status, code = '' }: FailureReport): Blame {
   if (isOfAllCalls(code)) return 'provider';
-  const isRejected =
-    status === undefined ? CODES_OF_REQUEST.test(code) : status >= 400 && status < 500 && !OF_ALL_CALLS.has(status);
-  if (!isRejected) return 'provider';
-  return CODES_OF_CONTENT.test(code) || status === TOO_LARGE ? 'request' : 'unclear';
+  if (CODES_OF_CONTENT.test(code)) return 'request';
+  if (status === TOO_LARGE) return 'request';
+  return isRejection(status, code) ? 'unclear' : 'provider';
+}
+
+function isRejection(status: number | undefined, code: string): boolean {
+  if (status === undefined) return CODES_OF_REQUEST.test(code);
+  return (status >= 400 && status < 500 && !OF_ALL_CALLS.has(status)) || REJECTED_BY_CLOSE.has(status);
 }
 
 /** Whether the code of a rejected request or session is about the account or its model, which other calls use, too. */
