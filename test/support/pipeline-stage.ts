@@ -24,7 +24,11 @@ import type {
   TurnLatency,
 } from '../../src/voice/engines/port.js';
 import type { PipelineProviders, Providers } from '../../src/voice/engines/chain/pipeline-chains.js';
-import { createProviderHealth, type ProviderStage } from '../../src/voice/engines/chain/provider-health.js';
+import {
+  createProviderHealth,
+  type ProviderHealth,
+  type ProviderStage,
+} from '../../src/voice/engines/chain/provider-health.js';
 import { createTurnTaking } from '../../src/voice/session/turn-taking.js';
 
 const FRAME_MS = 20;
@@ -70,6 +74,8 @@ export async function openStage(
     interim: [] as Pick<TranscriptTurn, 'speaker' | 'text'>[],
     latencies: [] as TurnLatency[],
     failures: [] as ProviderFailure[],
+    /** What the process remembers of providers. */
+    health: createProviderHealth(() => 0),
     ended: undefined as string | undefined,
     failed: undefined as Error | undefined,
     /** The result of the engine, which `close` sets. */
@@ -216,6 +222,7 @@ export async function openStage(
   const dialogue = startPipelineSession(
     {
       providers: providersOf({
+        health: stage.health,
         stt: {
           detectsEndOfTurn: options.detectsEndOfTurn ?? false,
           open(_language, events) {
@@ -310,7 +317,12 @@ function saveIncident({ said, result, failed, ended }: Pick<Stage, 'said' | 'res
 }
 
 /** One provider for each stage, without alternatives. */
-function providersOf(ports: { stt: SpeechToText; llm: ChatModel; tts: TextToSpeech }): PipelineProviders {
+function providersOf(ports: {
+  stt: SpeechToText;
+  llm: ChatModel;
+  tts: TextToSpeech;
+  health: ProviderHealth;
+}): PipelineProviders {
   const alone = <T>(stage: ProviderStage, port: T): Providers<T> => [
     { stage, number: 1, name: 'stage', model: 'stage', port },
   ];
@@ -318,6 +330,6 @@ function providersOf(ports: { stt: SpeechToText; llm: ChatModel; tts: TextToSpee
     stt: alone('stt', ports.stt),
     llm: alone('llm', ports.llm),
     tts: alone('tts', ports.tts),
-    health: createProviderHealth(() => 0),
+    health: ports.health,
   };
 }

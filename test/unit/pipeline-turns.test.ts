@@ -310,6 +310,13 @@ describe('turns in a call of the pipeline engine', () => {
       expect(stage.openings()).toBe(2);
       expect(stage.failed?.message).toBe('the speech-to-text provider sent nothing for 3500 ms');
     });
+
+    it('is not skipped by the calls of other accounts because it is silent twice, which noise may cause', async () => {
+      stage = await openStage();
+      await stage.speaks(800);
+      await stage.pass(12_000);
+      expect(stage.health.isOpen({ stage: 'stt', number: 1 })).toBe(false);
+    });
   });
 
   describe('text to speech', () => {

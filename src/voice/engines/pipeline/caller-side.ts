@@ -3,7 +3,7 @@ import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { createVoiceTransitions } from '../../session/voice-transitions.js';
 import type { Provider, ProviderChain } from '../chain/provider-chain.js';
-import { ProviderError, type SpeechToText, type SttOptions } from './ports.js';
+import { SilentProviderError, type ProviderError, type SpeechToText, type SttOptions } from './ports.js';
 import { openReconnectingStt } from './stt/reconnecting-stt.js';
 
 export type CallerSide = ReturnType<typeof listenToCaller>;
@@ -33,7 +33,7 @@ export function listenToCaller(p: {
   const stream = openReconnectingStt({
     chain: p.chain,
     options: p.options,
-    stallError: () => new ProviderError('recogniser', `sent nothing for ${p.stalledMs} ms`),
+    stallError: () => new SilentProviderError('recogniser', `sent nothing for ${p.stalledMs} ms`),
     events: {
       onInterim(text) {
         p.onWords(text);

@@ -50,8 +50,8 @@ export class UnclearProviderError extends ProviderError {
 }
 
 /**
- * A provider sends nothing, or nothing more, for a request. It may hang, but the text may cause it, too, such as a long prompt or
- * signs without a sound. So it counts for calls of other accounts only if it happens in one call after the other.
+ * A provider sends nothing, or nothing more, for a request. It may hang, but what it got may cause it, too, such as a long prompt,
+ * signs without a sound or noise. So it counts for calls of other accounts only if it happens in one call after the other.
  */
 export class SilentProviderError extends ProviderError {
   readonly isSilence = true;

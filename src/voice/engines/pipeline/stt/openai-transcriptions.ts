@@ -19,7 +19,7 @@ import { transcriptionHints } from '../../../models/transcription-hints.js';
 import { setAmong } from '../../ignored-settings.js';
 import { watchRequest, type RequestLimit } from '../../../models/request-watch.js';
 import { checkOpenAiModel } from '../../start-checks/openai.js';
-import { ProviderError, sentText, type SpeechToText, type SttOptions } from '../ports.js';
+import { ProviderError, sentText, SilentProviderError, type SpeechToText, type SttOptions } from '../ports.js';
 import type { SttDeps, SttProvider } from '../providers/description.js';
 import { createUtteranceStt, type Transcribe } from './utterance-stt.js';
 
@@ -94,7 +94,7 @@ export function createOpenAiStt(account: TranscriptionAccount, deps: SttDeps): S
     const { signal } = request;
     const limit = request.limit(
       timeoutMs,
-      () => new ProviderError('recogniser', `did not respond within ${timeoutMs} ms`),
+      () => new SilentProviderError('recogniser', `did not respond within ${timeoutMs} ms`),
     );
     let response: Response | undefined;
     try {
