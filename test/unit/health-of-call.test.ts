@@ -169,7 +169,7 @@ describe('requests for which a provider sends nothing', () => {
     return healthOfCall(health, { callId: call, requestOwner });
   };
   /** Opens a chain for a call, written as account and number. */
-  const begin = (call: string) => {
+  const chainOf = (call: string) => {
     const provider = (number: number) => ({
       stage: 'llm' as const,
       number,
@@ -182,8 +182,9 @@ describe('requests for which a provider sends nothing', () => {
       health: ofCall(call),
       handlers: { onSwitched: () => undefined, onServed: () => undefined },
       retryAfterMs: 0,
-    }).begin();
+    });
   };
+  const begin = (call: string) => chainOf(call).begin();
   const hang = (calls: string) => {
     for (const call of calls.split(' ')) {
       const attempts = begin(call);
@@ -249,6 +250,20 @@ describe('requests for which a provider sends nothing', () => {
     atMs += SKIPPED_FOR_MS;
     hang('a9');
     begin('b').succeeded();
+    expect(firstOf('c')).toBe(1);
+  });
+
+  it('cannot be replaced by trials without an end, which one account cancels again and again', () => {
+    for (const call of ['a1', 'a2']) begin(call).failed({ message: 'failed' });
+    atMs = SKIPPED_FOR_MS;
+    const canceled = chainOf('a3');
+    for (let replies = 0; replies < 5; replies += 1) {
+      expect([canceled.begin().provider().number, firstOf('a'), firstOf('b')]).toEqual([1, 2, 2]);
+      atMs += 1_000;
+    }
+    const trial = begin('b');
+    expect([trial.provider().number, firstOf('a'), firstOf('c')]).toEqual([1, 2, 2]);
+    trial.succeeded();
     expect(firstOf('c')).toBe(1);
   });
 

@@ -4,6 +4,8 @@ const FAILURES_TO_OPEN = 2;
 const UNCLEAR_CALLS_TO_OPEN = 3;
 /** How long a provider is skipped before one request tries it again, in ms. */
 export const SKIPPED_FOR_MS = 30_000;
+/** How long the others skip a provider while one request tries it again, in ms: longer than a provider may send nothing. */
+const TRIAL_MS = 5_000;
 
 /** The health of one provider account, as this process sees it. */
 export interface Circuit {
@@ -35,7 +37,7 @@ export function isOpen({ trialAtMs }: Circuit, atMs: number): boolean {
 
 /**
  * Returns the health of a provider after an event. While one request tries a provider again, the others skip it. The
- * next trial is allowed after the same time even if the first one never ends, such as a request that was canceled.
+ * next trial is allowed soon even if the first one never ends, such as a request that was canceled.
  */
 export function reduceCircuit(circuit: Circuit, event: CircuitEvent): Circuit {
   const { atMs } = event;
@@ -43,7 +45,7 @@ export function reduceCircuit(circuit: Circuit, event: CircuitEvent): Circuit {
     case 'succeeded':
       return CLOSED_CIRCUIT;
     case 'tried':
-      return circuit.trialAtMs === undefined ? circuit : { ...circuit, trialAtMs: atMs + SKIPPED_FOR_MS };
+      return circuit.trialAtMs === undefined ? circuit : { ...circuit, trialAtMs: atMs + TRIAL_MS };
     case 'failed': {
       const failures = circuit.failures + 1;
       const stays = failures < FAILURES_TO_OPEN && circuit.trialAtMs === undefined;

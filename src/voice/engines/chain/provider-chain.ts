@@ -79,6 +79,8 @@ export function createProviderChain<T>(p: {
   }
 
   function startTrial(provider: Provider<T>): void {
+    // Further requests of the call are part of the same trial.
+    if (provider === onTrial) return;
     health.record(provider, 'tried');
     if (health.isOpen(provider)) onTrial = provider;
   }

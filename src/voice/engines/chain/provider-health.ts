@@ -2,6 +2,7 @@ import {
   CLOSED_CIRCUIT,
   isOpen,
   reduceCircuit,
+  SKIPPED_FOR_MS,
   type Circuit,
   type CircuitCall,
   type CircuitEvent,
@@ -39,12 +40,15 @@ export function createProviderHealth(now: () => number = () => performance.now()
   function recordForAccount(id: ProviderId, type: CircuitEvent['type'], by: CircuitCall): void {
     const key = ownKeyOf(id, by);
     const known = own.get(key);
+    // With the failures so far, and open if this is a trial for all calls.
+    const circuit = known ?? circuitOf(id);
+    const isTrial = type === 'tried' && circuit.trialAtMs !== undefined;
     if (type === 'succeeded' || type === 'rejected') own.delete(key);
-    else if (known !== undefined || type === 'silent') {
-      // With the failures so far, and open if this was a trial for all calls.
-      const circuit = known ?? circuitOf(id);
+    else if (known !== undefined || type === 'silent' || isTrial) {
+      const event = { type: type === 'silent' ? ('failed' as const) : type, atMs: now() };
       own.delete(key);
-      own.set(key, reduceCircuit(circuit, { type: type === 'silent' ? 'failed' : type, atMs: now() }));
+      // The account has no other trial for as long as the provider is skipped, so that those of others can come in between.
+      own.set(key, isTrial ? { ...circuit, trialAtMs: now() + SKIPPED_FOR_MS } : reduceCircuit(circuit, event));
       const [oldest] = own.keys();
       if (own.size > MAX_OWN_CIRCUITS && oldest !== undefined) own.delete(oldest);
     }
