@@ -76,6 +76,17 @@ describe('a number without its country code', () => {
   });
 });
 
+describe('a number without its country code in a call without a country, such as one in the browser', () => {
+  it('is reported, and erased if the operator means it', async () => {
+    const transcription = `caller: It is ${LOCAL}.`;
+    const callId = await storeCall({ transcription, fromPhoneNumber: 'web:Ann', toPhoneNumber: 'web' });
+    expect(await erase()).toMatchObject({ mentions: [], unsure: [callId], isComplete: true });
+    expect(await storedText(callId)).toBe(transcription);
+    expect(await erase({ isUnsureMeant: true })).toMatchObject({ mentions: [callId], unsure: [], isComplete: true });
+    expect(await storedText(callId)).toBe('caller: It is erased-number.');
+  });
+});
+
 describe('a caller whom the carrier reports in another form', () => {
   it.each(['2025550179', LOCAL, 'sip:+12025550179@198.51.100.7', 'SIP:2025550179@example.com;user=phone'])(
     'is a party, so that the whole call is erased: %s',

@@ -111,12 +111,20 @@ export type NumberSearch = ReturnType<typeof createNumberSearch>;
 export function createNumberSearch(database: CallsDatabase, patterns: NumberPatterns) {
   const { worldwide, countryCode } = patterns;
 
-  /** Returns the pattern for a call: people write a number without its country code in calls with its country. */
-  async function patternOf(callId: string): Promise<NumberPattern> {
-    if (countryCode === undefined) return worldwide;
+  /** Returns whether a call is one with the number's country. A call in the browser is one without any country. */
+  async function countryOf(callId: string): Promise<'home' | 'abroad' | 'unknown'> {
+    if (countryCode === undefined) return 'abroad';
     const parties = await partiesOf(database, callId);
-    return parties.some((party) => party.startsWith(countryCode)) ? patterns.atHome : worldwide;
+    if (parties.some((party) => party.startsWith(countryCode))) return 'home';
+    return parties.some((party) => party.startsWith('+')) ? 'abroad' : 'unknown';
   }
+
+  /** People write a number without its country code in calls with its country. Without a country, they may do so. */
+  const patternIn = {
+    home: patterns.atHome,
+    abroad: worldwide,
+    unknown: patterns.atHome === patterns.unsure ? patterns.unsure : worldwide,
+  };
 
   /** Finds the calls whose documents contain the number, or digits that may be the number. */
   async function findCalls(): Promise<Map<string, 'party' | 'mention' | 'unsure'>> {
@@ -129,11 +137,11 @@ export function createNumberSearch(database: CallsDatabase, patterns: NumberPatt
         if (before === 'party' || isParty(document, worldwide)) found.set(callId, 'party');
         else if (!mayBeParty && (before === 'mention' || hasNumber(document, worldwide))) found.set(callId, 'mention');
         else {
-          const pattern = await patternOf(callId);
+          const country = await countryOf(callId);
           // Carriers report some callers without the country code.
-          if (mayBeParty && pattern !== worldwide) found.set(callId, 'party');
-          else if (hasNumber(document, pattern)) found.set(callId, 'mention');
-          else if (pattern !== worldwide) found.set(callId, before ?? 'unsure');
+          if (mayBeParty && patternIn[country] !== worldwide) found.set(callId, 'party');
+          else if (hasNumber(document, patternIn[country])) found.set(callId, 'mention');
+          else if (country !== 'abroad') found.set(callId, before ?? 'unsure');
         }
       }
     }
@@ -166,7 +174,8 @@ export function createNumberSearch(database: CallsDatabase, patterns: NumberPatt
       return { ...use, accountIds: [...accountIds] };
     },
 
-    patternOf,
+    /** Returns the pattern for a call. */
+    patternOf: async (callId: string): Promise<NumberPattern> => patternIn[await countryOf(callId)],
   };
 }
 
