@@ -9,6 +9,7 @@ import { createOldFiles } from './old-files.js';
 import { createRecordingFiles, type DeletionOptions } from './recording-files.js';
 import { createBufferPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { bytesIn, segmentsOf, silence, type Segment } from './recording-segments.js';
+import type { Part } from './stores/port.js';
 import { createAudioStores, type AudioStores } from './stores/stores.js';
 import type { MayStore } from './test-recording-time.js';
 import { createWaveforms } from './waveforms.js';
@@ -54,13 +55,14 @@ export function createRecordings(
   const pool = createBufferPool(stores.target.segmentBytes);
   const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
 
-  /** Reads the audio from the byte `from`. */
-  async function* mulawFrom(
+  /** Reads the audio of a part. Of files it reads no more, because a store may bill what it sends; silence may be longer. */
+  async function* mulawOf(
     segments: readonly Segment[],
-    from: number,
+    { from, to }: Part,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     let skip = from;
+    let start = 0;
     for (const { file, silenceBefore, bytes } of segments) {
       for (const block of silence(silenceBefore - skip)) {
         yield block;
@@ -68,8 +70,11 @@ export function createRecordings(
         await nextEventLoopPass();
       }
       skip = Math.max(0, skip - silenceBefore);
-      yield* stored.read(file, { from: skip, to: bytes }, { signal });
+      start += silenceBefore;
+      const end = Math.min(bytes, to - start);
+      if (skip < end) yield* stored.read(file, { from: skip, to: end }, { signal });
       skip = Math.max(0, skip - bytes);
+      start += bytes;
     }
   }
 
@@ -82,7 +87,11 @@ export function createRecordings(
     let skip = from % BYTES_PER_STORED_BYTE;
     let left = last + 1 - first - header.length;
     if (left === 0) return;
-    for await (const mulaw of mulawFrom(segments, Math.floor(from / BYTES_PER_STORED_BYTE), signal)) {
+    const part = {
+      from: Math.floor(from / BYTES_PER_STORED_BYTE),
+      to: Math.ceil((last + 1 - WAV_HEADER_BYTES) / BYTES_PER_STORED_BYTE),
+    };
+    for await (const mulaw of mulawOf(segments, part, signal)) {
       const pcm = pcmBytes(decodeMulaw(mulaw)).subarray(skip, skip + left);
       yield pcm;
       skip = 0;
