@@ -100,6 +100,12 @@ describe('a caller whom the carrier reports in another form', () => {
     },
   );
 
+  it('is the same if the number was called with surplus digits, which networks ignore', async () => {
+    const surplus = await storeCall({ toPhoneNumber: `${NUMBER}55`, transcription: 'callee: My name is Ann.' });
+    await storeCall({ toPhoneNumber: '+12025550178' });
+    expect(await erase()).toMatchObject({ calls: [surplus], mentions: [], unsure: [], isComplete: true });
+  });
+
   it('is another person in a call of other countries', async () => {
     const parties = { fromPhoneNumber: '2025550179', toPhoneNumber: '+493012345678' };
     await storeCall({ ...parties, transcription: 'caller: My name is Ann.' });

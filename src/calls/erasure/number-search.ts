@@ -1,7 +1,9 @@
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { isFinalStatus, type CallStatus } from '../../kernel/call-state.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
+import { isE164 } from '../../kernel/phone-number.js';
 import { nationalFormsOf } from '../../platform/numbering/national-forms.js';
+import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import type { CallsDatabase } from '../database.js';
 import { readBills } from '../reconciliation/call-bills.js';
 import { createNationalPattern } from './national-pattern.js';
@@ -87,6 +89,8 @@ interface NumberPatterns {
   unsure: NumberPattern;
   /** Undefined if no country has the number. */
   countryCode?: string;
+  /** Whether the phone of the number rings for a number in E.164: networks ignore surplus digits. */
+  isReachedBy(other: string): boolean;
 }
 
 /** @param p.isUnsureMeant whether digits count as the number that may be something else */
@@ -96,10 +100,13 @@ export async function numberPatternsOf(
 ): Promise<NumberPatterns> {
   const worldwide = createNumberPattern(number);
   const forms = await nationalFormsOf(number);
-  if (forms === undefined) return { worldwide, atHome: worldwide, unsure: worldwide };
+  if (forms === undefined) return { worldwide, atHome: worldwide, unsure: worldwide, isReachedBy: () => false };
+  const plans = await createPlansLoader()();
+  const isReachedBy = (other: string) =>
+    other.startsWith(number) && isE164(other) && plans.withoutSurplusDigits(other) === number;
   const unsure = createNationalPattern(number, forms, { isSure: false });
   const atHome = isUnsureMeant ? unsure : createNationalPattern(number, forms, { isSure: true });
-  return { worldwide, atHome, unsure, countryCode: forms.countryCode };
+  return { worldwide, atHome, unsure, countryCode: forms.countryCode, isReachedBy };
 }
 
 export type NumberSearch = ReturnType<typeof createNumberSearch>;
@@ -126,22 +133,31 @@ export function createNumberSearch(database: CallsDatabase, patterns: NumberPatt
     unknown: patterns.atHome === patterns.unsure ? patterns.unsure : worldwide,
   };
 
+  const mayMatter = {
+    ...patterns.unsure,
+    isIn: (text: string) => patterns.unsure.isIn(text) || patterns.isReachedBy(text),
+  };
+
+  /** Whether a document of a call says that a party had the number, whatever the country of the call. */
+  const isSureParty = (document: StoredDocument) =>
+    isParty(document, worldwide) || partyTexts(document).some((text) => patterns.isReachedBy(text));
+
   /** Finds the calls whose documents contain the number, or digits that may be the number. */
   async function findCalls(): Promise<Map<string, 'party' | 'mention' | 'unsure'>> {
     const found = new Map<string, 'party' | 'mention' | 'unsure'>();
     for (const [model, field] of CALL_MODELS) {
-      for await (const document of documentsWith(collectionOf(database, model), patterns.unsure)) {
+      for await (const document of documentsWith(collectionOf(database, model), mayMatter)) {
         const callId = String(document[field]);
         const before = found.get(callId);
         const mayBeParty = isParty(document, patterns.unsure);
-        if (before === 'party' || isParty(document, worldwide)) found.set(callId, 'party');
+        if (before === 'party' || isSureParty(document)) found.set(callId, 'party');
         else if (!mayBeParty && (before === 'mention' || hasNumber(document, worldwide))) found.set(callId, 'mention');
         else {
           const country = await countryOf(callId);
           // Carriers report some callers without the country code.
           if (mayBeParty && patternIn[country] !== worldwide) found.set(callId, 'party');
           else if (hasNumber(document, patternIn[country])) found.set(callId, 'mention');
-          else if (country !== 'abroad') found.set(callId, before ?? 'unsure');
+          else if (country !== 'abroad' && hasNumber(document, patterns.unsure)) found.set(callId, before ?? 'unsure');
         }
       }
     }
@@ -184,10 +200,12 @@ export function collectionOf(database: CallsDatabase, model: StoredModel): Store
 }
 
 /** Whether a document of a call says that a party had the number. */
-function isParty({ fromPhoneNumber, toPhoneNumber, transferTo }: StoredDocument, pattern: NumberPattern): boolean {
-  return [fromPhoneNumber, toPhoneNumber, transferTo].some(
-    (text) => typeof text === 'string' && pattern.isWhole(userOf(text)),
-  );
+function isParty(document: StoredDocument, pattern: NumberPattern): boolean {
+  return partyTexts(document).some((text) => pattern.isWhole(text));
+}
+
+function partyTexts({ fromPhoneNumber, toPhoneNumber, transferTo }: StoredDocument): string[] {
+  return [fromPhoneNumber, toPhoneNumber, transferTo].flatMap((text) => (typeof text === 'string' ? userOf(text) : []));
 }
 
 /** The number of a caller whom the carrier reports as a SIP address. Any other text is returned as it is. */
