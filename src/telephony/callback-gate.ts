@@ -106,11 +106,11 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
      * @throws ServiceError FORBIDDEN when no configured carrier account made it, RATE_LIMIT_EXCEEDED after too many
      *   such requests, SERVICE_UNAVAILABLE when too many callbacks are in flight, or any error of reading the body
      */
-    admit: (ctx: ApiContext) => signedRequests.admit(ctx, (read) => verifyRequest(ctx, read), { senderOf }),
+    admit: (ctx: ApiContext) => signedRequests.admit(ctx, (read) => verifyRequest(ctx, read), SHARING),
 
     /** Does the same as `admit` for a call that has lost its stream, which may wait longer. */
     admitLostStream: (ctx: ApiContext) =>
-      signedRequests.admit(ctx, (read) => verifyRequest(ctx, read), { senderOf, maxWaitMs: LOST_STREAM_WAIT_MS }),
+      signedRequests.admit(ctx, (read) => verifyRequest(ctx, read), { ...SHARING, maxWaitMs: LOST_STREAM_WAIT_MS }),
 
     /** Returns the deadline and the request id of a callback. */
     responseContext: (ctx: ApiContext) => responseContext(ctx),
@@ -159,7 +159,8 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
   };
 }
 
-const senderOf = ({ sender }: VerifiedRequest) => sender;
+/** Requests about calls in progress take turns with the inbound calls of the account. */
+const SHARING = { senderOf: ({ sender }: VerifiedRequest) => sender, groupsOf: () => ['calls'] };
 
 /** Whether an error means that none of our carrier accounts made the request. */
 function isForgeryError(error: unknown): boolean {

@@ -24,9 +24,13 @@ const RECHECK_TIMEOUT_MS = 1_500;
 
 /**
  * Verifies the carrier's signature. Returns the carrier account that sent the request, or undefined.
- * `sender`: absent if the account shares the process with no others
+ * `sender`: absent if the account shares the process with no others. `groups`: those that share the turns of the account
  */
-export type VerifyCarrier = (read: ReadSigned) => Promise<{ mode: Mode; sender?: string | undefined } | undefined>;
+export type VerifyCarrier = (
+  read: ReadSigned,
+) => Promise<{ mode: Mode; sender?: string | undefined; groups?: readonly string[] } | undefined>;
+
+type CarrierSender = NonNullable<Awaited<ReturnType<VerifyCarrier>>>;
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
@@ -106,7 +110,11 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
           if (signer === undefined) throw unauthorized(ctx, challenges);
           return signer;
         };
-        const { mode } = await signedRequests.admit(ctx, verify, { senderOf: ({ sender }) => sender });
+        const sharing = {
+          senderOf: ({ sender }: CarrierSender) => sender,
+          groupsOf: ({ groups = [] }: CarrierSender) => groups,
+        };
+        const { mode } = await signedRequests.admit(ctx, verify, sharing);
         return { mode };
       }
       return principalOf(ctx, secret, challenges);

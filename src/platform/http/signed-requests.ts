@@ -29,6 +29,8 @@ export type ReadSigned = <T>(read: Read<T>) => Promise<T>;
 interface Sharing<T> {
   /** The sender, if it shares the process with others; its requests beyond ten at once wait. Default: it does not. */
   senderOf?: (verified: T) => string | undefined;
+  /** The groups among which the sender's turns are shared, widest first. Default: none. */
+  groupsOf?: (verified: T) => readonly string[];
   /** How long a request waits, at most. */
   maxWaitMs?: number;
 }
@@ -55,9 +57,13 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
     else inFlightOf.set(sender, left);
   }
 
-  async function waitForTurn(ctx: ApiContext, sender: string, maxWaitMs: number): Promise<void> {
-    const signal = running.isFree(sender, {}) ? undefined : abortSignalOf(ctx, deadlineOf(ctx, maxWaitMs));
-    await running.enter(sender, signal === undefined ? {} : { signal });
+  async function waitForTurn(
+    ctx: ApiContext,
+    sender: string,
+    { groups, maxWaitMs }: { groups: readonly string[]; maxWaitMs: number },
+  ): Promise<void> {
+    const signal = running.isFree(sender, { groups }) ? undefined : abortSignalOf(ctx, deadlineOf(ctx, maxWaitMs));
+    await running.enter(sender, { groups, ...(signal && { signal }) });
   }
 
   return {
@@ -81,7 +87,7 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
     async admit<T>(
       ctx: ApiContext,
       verify: (read: ReadSigned) => Promise<T>,
-      { senderOf, maxWaitMs = MAX_WAIT_MS }: Sharing<T> = {},
+      { senderOf, groupsOf, maxWaitMs = MAX_WAIT_MS }: Sharing<T> = {},
     ): Promise<T> {
       const verified = await verifiedOrCounted(ctx, () => verify((read) => bodies.read(ctx, read)));
       const sender = senderOf?.(verified);
@@ -90,10 +96,11 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
       count(sender, 1);
       ctx.state.releaseSigned = () => count(sender, -1);
       if (sender === undefined) return verified;
-      await waitForTurn(ctx, sender, maxWaitMs);
+      const groups = groupsOf?.(verified) ?? [];
+      await waitForTurn(ctx, sender, { groups, maxWaitMs });
       ctx.state.releaseSigned = () => {
         count(sender, -1);
-        running.leave(sender, {});
+        running.leave(sender, { groups });
       };
       return verified;
     },

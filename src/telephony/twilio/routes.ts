@@ -182,9 +182,12 @@ function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRou
     let body: Promise<Buffer> | undefined;
     let signer: VerifiedRequest | undefined;
     const readBodyOnce = (signal?: AbortSignal) => (body ??= gate.readRawBody(ctx, signal));
-    const verify = gate.mayBeSigned(ctx)
-      ? async (read: ReadSigned) => (signer = gate.findSigner(ctx, await read(readBodyOnce)))
-      : undefined;
+    async function verifySigner(read: ReadSigned) {
+      signer = gate.findSigner(ctx, await read(readBodyOnce));
+      // A flood of calls to one number takes its turn with the calls to others.
+      return signer && { ...signer, groups: ['inbound', readSingleField(parseForm(signer.request), 'To') ?? ''] };
+    }
+    const verify = gate.mayBeSigned(ctx) ? verifySigner : undefined;
     const markup = await gate.decideInboundCall(ctx, {
       identifySender: () => authenticator.byKeyOrCarrier(ctx, verify),
       decide: async (forwarder, deadline) => {
