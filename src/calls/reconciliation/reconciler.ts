@@ -8,7 +8,7 @@ import type { LeaseCount, TakenLease } from '../../billing/leases.js';
 import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
 import { createUnstartedRequests } from './unstarted-requests.js';
 import { createUnfinishedWebhooks } from './unfinished-webhooks.js';
-import { tryEach } from '../../platform/try-each.js';
+import { trySeveral } from '../../platform/try-each.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './run-checks.js';
 
 /** Documents of concurrency slots, one for each account and mode, that a round reads. The next round continues. */
@@ -85,10 +85,12 @@ export function createReconciler(deps: ReconcilerDeps) {
         for (const lease of leaseCount.taken) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
       }
       const selected = shuffled(taken).slice(0, LEASES_PER_ROUND);
-      const released = await countReleased(selected, checkLease, (err, { callId }) =>
-        logger.error({ err, callId }, 'concurrency slot could not be checked'),
-      );
-      return { released, found };
+      const checked = await trySeveral(selected, CONCURRENT_CHECKS, {
+        until: Date.now() + STEP_BUDGET_MS,
+        work: checkLease,
+        failed: (err, { callId }) => logger.error({ err, callId }, 'concurrency slot could not be checked'),
+      });
+      return { released: checked.filter(Boolean).length, found };
     },
 
     /**
@@ -109,19 +111,6 @@ export function createReconciler(deps: ReconcilerDeps) {
 
 function add<Name extends string>(sums: Record<Name, number>, more: Readonly<Record<Name, number>>): void {
   for (const name of Object.keys(sums) as Name[]) sums[name] += more[name];
-}
-
-/** Checks leases, eight at a time. @returns number of released leases */
-async function countReleased(
-  leases: readonly TakenLease[],
-  check: (lease: TakenLease) => Promise<boolean>,
-  failed: (error: unknown, lease: TakenLease) => void,
-): Promise<number> {
-  const queue = leases.values();
-  const deadline = Date.now() + STEP_BUDGET_MS;
-  const worker = () => tryEach(queue, { until: deadline, failed, work: check });
-  const results = await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, worker));
-  return results.flat().filter(Boolean).length;
 }
 
 function miscounted({ accountId, mode, count, taken }: LeaseCount): Finding {
