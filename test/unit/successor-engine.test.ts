@@ -1,6 +1,13 @@
+import { SKIPPED_FOR_MS } from '../../src/voice/engines/chain/circuit-breaker.js';
 import { createProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
 import { createEngineWithSuccessor } from '../../src/voice/engines/chain/successor-engine.js';
-import type { EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../../src/voice/engines/port.js';
+import type {
+  EngineCall,
+  EngineResult,
+  EngineSink,
+  FailureCause,
+  TranscriptTurn,
+} from '../../src/voice/engines/port.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { CALL } from '../support/engine-line';
 import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
@@ -38,10 +45,13 @@ async function startCall(changes: Partial<EngineCall> = {}, health = createProvi
     end: nothing,
     fail: (error) => void failures.push(error),
   };
-  await engine.start({ ...CALL, ...changes }, sink);
-  const of = ({ calls }: typeof first) => calls.get(CALL.callId) as ScriptedCall;
+  const call = { ...CALL, ...changes };
+  await engine.start(call, sink);
+  const of = ({ calls }: typeof first) => calls.get(call.callId) as ScriptedCall;
   return {
     engine,
+    /** Whether the second engine conducts the call. */
+    isWithSecond: () => second.calls.has(call.callId),
     failures,
     first: of(first),
     /** Lets the first engine fail. @returns the call as the second one got it */
@@ -117,5 +127,94 @@ describe('the engine that takes over', () => {
     first.sink.fail(new Error('the provider closed the connection'));
     await engine.stop('carrier_stop');
     expect(first.stopped).toBe('carrier_stop');
+  });
+});
+
+describe('the calls that the first engine leaves without an answer', () => {
+  const SILENCE: FailureCause = { blame: 'provider', isSilence: true };
+  const FAILURE: FailureCause = { blame: 'provider' };
+  let atMs = 0;
+  let health = createProviderHealth(() => atMs);
+  beforeEach(() => {
+    atMs = 0;
+    health = createProviderHealth(() => atMs);
+  });
+
+  /** Begins a call, written as account and number. */
+  const begin = (call: string, changes: Partial<EngineCall> = {}) => {
+    const requestOwner = { accountId: call.charAt(0), callId: call, mode: 'live' } as const;
+    return startCall({ callId: call, requestOwner, ...changes }, health);
+  };
+  /** Lets the first engine fail in calls, one after the other. */
+  async function lose(calls: string, cause = SILENCE, changes: Partial<EngineCall> = {}): Promise<void> {
+    for (const name of calls.split(' ')) {
+      const call = await begin(name, changes);
+      if (call.isWithSecond()) throw new Error(`${name} skips the first engine`);
+      call.first.sink.storeFailure({ part: 'realtime', what: 'the provider timed out' }, cause);
+      await call.fail();
+      expect(call.isWithSecond()).toBe(true);
+    }
+  }
+  /** For each account, whether its next call begins with the second engine. */
+  async function skips(accounts: string): Promise<Record<string, boolean>> {
+    const isSkipped: Record<string, boolean> = {};
+    for (const account of accounts) isSkipped[account] = (await begin(`${account}?`)).isWithSecond();
+    return isSkipped;
+  }
+
+  it('never move the calls of other accounts, however many there are of one account', async () => {
+    await lose('a0 a1');
+    for (let trial = 2; trial < 6; trial += 1) {
+      expect(await skips('ab')).toEqual({ a: true, b: false });
+      atMs += SKIPPED_FOR_MS;
+      await lose(`a${trial}`);
+    }
+    expect(await skips('ab')).toEqual({ a: true, b: false });
+  });
+
+  it('open the circuit for all calls if they are three in a row of more than one account', async () => {
+    await lose('a1 b1');
+    expect(await skips('c')).toEqual({ c: false });
+    await lose('c1');
+    expect(await skips('abcd')).toEqual({ a: true, b: true, c: true, d: true });
+  });
+
+  it('keep the circuit open by a trial in the same case only', async () => {
+    await lose('a1 b1 c1');
+    atMs += SKIPPED_FOR_MS;
+    await lose('d1');
+    expect(await skips('abcde')).toEqual({ a: true, b: true, c: true, d: true, e: true });
+    for (const call of ['d2', 'd3']) {
+      atMs += SKIPPED_FOR_MS;
+      await lose(call);
+    }
+    expect(await skips('dbe')).toEqual({ d: true, b: false, e: true });
+  });
+
+  it('are forgotten after an answer to a call of the same account', async () => {
+    await lose('a1 a2');
+    atMs += SKIPPED_FOR_MS;
+    const trial = await begin('a3');
+    expect(await skips('a')).toEqual({ a: true });
+    trial.first.sink.sendAudio('reply-1', new Uint8Array(160));
+    expect(await skips('a')).toEqual({ a: false });
+  });
+
+  it('do not count if the agent chose the model', async () => {
+    await lose('a1 a2 b1 c1 d1', SILENCE, { settings: { model: 'slow' } });
+    expect(await skips('ab')).toEqual({ a: false, b: false });
+  });
+
+  it('count as other failures do for their account, but two other failures count for all', async () => {
+    await lose('a1', FAILURE);
+    await lose('a2');
+    expect(await skips('ab')).toEqual({ a: true, b: false });
+    await lose('b1', FAILURE);
+    expect(await skips('bc')).toEqual({ b: true, c: true });
+  });
+
+  it('do not count if the provider says that their content is the cause', async () => {
+    await lose('a1 b1 c1 d1', { blame: 'request' });
+    expect(await skips('ae')).toEqual({ a: false, e: false });
   });
 });

@@ -80,6 +80,37 @@ describe('pipeline as the successor of openai-realtime', () => {
     expect(line.agentTurns()).toEqual([GREETING]);
   }, 60_000);
 
+  it.each(['a session', 'a turn'])(
+    'moves no call of another account, though the provider does not answer %s of calls of one account',
+    async (what) => {
+      const { nasty } = both.realtime;
+      const dial = (accountId: string, callId: string) =>
+        both.dial({ callId, requestOwner: { accountId, callId, mode: 'live' } });
+      nasty.hangs = what === 'a session';
+      const lines = [dial('a', 'a1'), dial('a', 'a2')];
+      if (what === 'a turn') {
+        await eventually(() => lines.every((each) => each.agentTurns().length === 1 && !each.isPlaying()), ANSWER_MS);
+        for (const each of lines) {
+          nasty.stallMs = 60_000;
+          each.say(await both.speak('Tell me, when is it?'));
+          await eventually(() => nasty.stallMs === 0, ANSWER_MS);
+        }
+      }
+      await eventually(() => both.lines.filter(({ stage }) => stage === 'realtime').length === 2, ANSWER_MS);
+      await Promise.all(lines.map((each) => each.hangUp()));
+      nasty.hangs = false;
+      for (const [accountId, served] of [
+        ['b', ['realtime']],
+        ['a', ['llm', 'tts']],
+      ] as const) {
+        line = dial(accountId, `${accountId}3`);
+        await eventually(() => line.agentTurns().length === 1, ANSWER_MS);
+        expect([accountId, stages((await line.hangUp()).served)]).toEqual([accountId, served]);
+      }
+    },
+    90_000,
+  );
+
   it.each([
     ['whose words are known', 'When is it?'],
     ['without a transcript', ''],

@@ -116,10 +116,7 @@ function createAttempts<T>(p: {
   return {
     provider: () => provider,
     failed(fault) {
-      const event = eventOf(fault);
-      if (event !== undefined) health.record(provider, event);
-      // A trial that gets an answer shows that the provider works again.
-      else if (health.isOpen(provider)) health.record(provider, 'succeeded');
+      recordFault(health, provider, fault);
       p.endTrial(provider);
       failures += 1;
       if (p.providers.length === 1) return failures > 1 ? undefined : (fault.retryAfterMs ?? p.retryAfterMs);
@@ -141,10 +138,15 @@ function createAttempts<T>(p: {
   };
 }
 
-/** Returns the event for the health of the provider; undefined if the failure says nothing about it. */
-function eventOf({ blame, report = {}, isSilence = false }: Fault): 'failed' | 'rejected' | 'silent' | undefined {
-  if (isSilence) return 'silent';
+/** Records what a failure says about a provider. @param health as the call reports it */
+export function recordFault(
+  health: ProviderHealth,
+  id: ProviderId,
+  { blame, report = {}, isSilence = false }: Pick<Fault, 'blame' | 'report' | 'isSilence'>,
+): void {
   const cause = blame ?? blameOf(report);
-  if (cause === 'request') return undefined;
-  return cause === 'unclear' ? 'rejected' : 'failed';
+  if (isSilence) health.record(id, 'silent');
+  else if (cause !== 'request') health.record(id, cause === 'unclear' ? 'rejected' : 'failed');
+  // A trial that gets an answer shows that the provider works again.
+  else if (health.isOpen(id)) health.record(id, 'succeeded');
 }

@@ -16,8 +16,9 @@ import type {
   ParameterValues,
   TranscriptTurn,
 } from '../port.js';
-import { blameOf, type Blame } from './blame.js';
+import { blameOf } from './blame.js';
 import { healthOfCall, ignoredByAlternative, settingsFor } from './pipeline-chains.js';
+import { recordFault } from './provider-chain.js';
 import type { ProviderHealth } from './provider-health.js';
 import { createUnansweredAudio } from './unanswered-audio.js';
 
@@ -57,7 +58,7 @@ function createEngine(deps: SuccessorDeps): Engine {
   let usageOfFirst: EngineUsage | undefined;
   let hasFailed = false;
   /** The cause of the first engine's last failure. */
-  let blame: Blame = 'provider';
+  let cause: FailureCause = { blame: 'provider' };
   let isStopped = false;
 
   const current = () => second ?? first;
@@ -66,7 +67,7 @@ function createEngine(deps: SuccessorDeps): Engine {
     if (hasFailed || isStopped) return;
     if (call.isEnding()) return sink.fail(error);
     hasFailed = true;
-    healthOfCall(deps.health, given).record(FIRST, blame === 'provider' ? 'failed' : 'rejected');
+    recordFault(healthOfCall(deps.health, given), FIRST, cause);
     const { callId } = given;
     report('providerSwitch', { stage: 'realtime', cause: 'failed' });
     deps.logger.warn(
@@ -103,7 +104,8 @@ function createEngine(deps: SuccessorDeps): Engine {
   function start(given: EngineCall, sink: EngineSink): Promise<void> {
     if (!deps.fits(given)) return first.start(given, sink);
     call.begin();
-    if (deps.health.isOpen(FIRST)) {
+    const health = healthOfCall(deps.health, given);
+    if (health.isOpen(FIRST)) {
       const { callId } = given;
       report('providerSwitch', { stage: 'realtime', cause: 'skipped' });
       deps.logger.warn(
@@ -113,11 +115,11 @@ function createEngine(deps: SuccessorDeps): Engine {
       startSecond(given, sink);
       return Promise.resolve();
     }
-    healthOfCall(deps.health, given).record(FIRST, 'tried');
+    health.record(FIRST, 'tried');
     const own = call.watched(sink, {
       isHeard: () => !hasFailed,
-      onHeard: () => deps.health.record(FIRST, 'succeeded'),
-      onCause: (cause) => void (blame = cause.blame),
+      onHeard: () => health.record(FIRST, 'succeeded'),
+      onCause: (found) => void (cause = found),
       onFailed: (error) => onFailed(error, given, sink),
     });
     return first.start({ ...given, hasSuccessor: true }, own);

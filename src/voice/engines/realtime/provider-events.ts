@@ -8,7 +8,7 @@ import type { UsageMeter } from '../engine-usage.js';
 import type { EngineSink } from '../port.js';
 import type { ProviderTurns } from './provider-turns.js';
 import type { RealtimeResponse, ServerEvent } from './protocol.js';
-import type { ProviderLink } from './provider-link.js';
+import type { LossKind, ProviderLink } from './provider-link.js';
 import type { ResponseCosts } from './response-costs.js';
 import type { DoneResponse, Purpose, Responses } from './responses.js';
 import { PREFIX_MS } from './provider-settings.js';
@@ -38,8 +38,7 @@ interface ProviderEventsDeps {
   state: () => SessionState;
   showInterim: EngineSink['showInterim'];
   /** Reports a failure of the provider. */
-  /** @param isOfCall whether the content of the call may be the cause */
-  fail: (what: string, report: FailureReport, isOfCall?: boolean) => void;
+  fail: (what: string, report: FailureReport, kind?: LossKind) => void;
 }
 
 /** Errors of events that crossed on the way, as when a reply ends while it is canceled. They are no failures. */
@@ -234,7 +233,8 @@ function createOutcomes({ responses, costs, speech, tools, link, dispatch, state
       if (response.status === 'failed') {
         if (done !== undefined || !isExpectedNow) {
           const { requestId = response.id, ...report } = link.reportOf(response.status_details ?? {});
-          fail('the provider failed to create a response', { ...report, requestId }, !isOfAllCalls(report.code ?? ''));
+          const kind = isOfAllCalls(report.code ?? '') ? 'broken' : 'rejected';
+          fail('the provider failed to create a response', { ...report, requestId }, kind);
         }
         if (done !== undefined) failed(done.purpose);
         else if (!isExpectedNow) dispatch({ type: 'reply_missed' });

@@ -15,6 +15,12 @@ export interface LinkTimings extends ConnectionTimings {
   retryAfterMs: number;
 }
 
+/**
+ * How a provider failed. The content of the call may be the cause if it rejected the session or a response, or did not
+ * answer (`silent`).
+ */
+export type LossKind = 'broken' | 'rejected' | 'silent';
+
 export interface LinkHandlers {
   onReady(how: SessionStart): void;
   onEvent(event: ServerEvent): void;
@@ -25,9 +31,8 @@ export interface LinkHandlers {
   /**
    * Called when the connection is lost for good.
    * @param report null if the failure was already reported
-   * @param isOfCall whether the provider rejected the content of this call
    */
-  onGone(why: string, report: FailureReport | null, isOfCall: boolean): void;
+  onGone(why: string, report: FailureReport | null, kind: LossKind): void;
   /** The conversation so far, for a new provider session. */
   transcriptSoFar(): readonly TranscriptTurn[];
 }
@@ -81,9 +86,9 @@ export function createProviderLink(p: {
           begun = true;
         },
         onEvent: (event) => handlers.onEvent(event),
-        onLost: (why, report) => lost(why, report),
+        onLost: (why, report, isSilence) => lost(why, report, isSilence === true ? 'silent' : 'broken'),
         onRejected(why, error, report) {
-          if (!transcription.endAfter(error)) return lost(why, report, isAboutContent(error));
+          if (!transcription.endAfter(error)) return lost(why, report, isAboutContent(error) ? 'rejected' : 'broken');
           // The provider may close the rejected connection, so open another one.
           handlers.onTranscriberRejected(why, report);
           attempts -= 1;
@@ -109,14 +114,14 @@ export function createProviderLink(p: {
     unsent = [...unsent, event].slice(-MAX_KEPT);
   }
 
-  function lost(why: string, report: FailureReport | null = { provider: PROVIDER }, isOfCall = false): void {
+  function lost(why: string, report: FailureReport | null = { provider: PROVIDER }, kind: LossKind = 'broken'): void {
     if (over) return;
     connection = undefined;
     ready = false;
     renewing = false;
     if (attempts > 1 || (call.hasSuccessor === true && !begun)) {
       over = true;
-      return handlers.onGone(why, report, isOfCall);
+      return handlers.onGone(why, report, kind);
     }
     handlers.onOutage(why, report);
     if (!over) retrying = setTimeout(() => connect('again'), timings.retryAfterMs);

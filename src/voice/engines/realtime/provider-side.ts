@@ -11,7 +11,7 @@ import { createProviderTurns } from './provider-turns.js';
 import { createProviderPerformer } from './performer.js';
 import type { ClientEvent } from './protocol.js';
 import { createProviderEvents } from './provider-events.js';
-import { createProviderLink } from './provider-link.js';
+import { createProviderLink, type LossKind } from './provider-link.js';
 import { createResponseCosts } from './response-costs.js';
 import { createResponses } from './responses.js';
 import { autoReplySettings } from './provider-settings.js';
@@ -70,9 +70,9 @@ export function openProviderSide(p: ProviderSideDeps) {
         logger.warn({ callId, why, transcriptionModel }, 'transcription model rejected; the call has no caller words');
         turns.expectNoTranscripts();
       },
-      onGone(why, report, isOfCall) {
-        fail(why, report, isOfCall);
-        if (isOfCall) logger.warn({ callId, why, promptTokens: link.promptTokens() }, REJECTED);
+      onGone(why, report, kind) {
+        fail(why, report, kind);
+        if (kind === 'rejected') logger.warn({ callId, why, promptTokens: link.promptTokens() }, REJECTED);
         onGone(why);
       },
       transcriptSoFar: () => p.transcriptSoFar(heardOnLine(state(), speech)),
@@ -97,10 +97,11 @@ export function openProviderSide(p: ProviderSideDeps) {
     fail,
   });
 
-  function fail(what: string, report: FailureReport | null, isOfCall = false): void {
+  function fail(what: string, report: FailureReport | null, kind: LossKind = 'broken'): void {
     if (report === null) return;
-    const blame = blameOf(report) === 'request' ? 'request' : isOfCall ? 'unclear' : 'provider';
-    p.sink.storeFailure({ part: 'realtime', what, ...report }, { blame });
+    const blame = blameOf(report) === 'request' ? 'request' : kind === 'rejected' ? 'unclear' : 'provider';
+    const isSilence = kind === 'silent';
+    p.sink.storeFailure({ part: 'realtime', what, ...report }, { blame, ...(isSilence ? { isSilence } : {}) });
   }
 
   function forget(): void {
@@ -117,9 +118,10 @@ export function openProviderSide(p: ProviderSideDeps) {
 
   return {
     link,
-    /** Ends the connection for good. */
+    /** Ends the connection for good, because the provider makes no progress. */
     giveUp(why: string): void {
-      fail(why, { provider: 'openai' });
+      // Without a session, the call waits for a broken connection.
+      fail(why, { provider: 'openai' }, link.isReady() ? 'silent' : 'broken');
       link.close();
       onGone(why);
     },
