@@ -7,6 +7,10 @@ import { SPELLINGS } from '../support/number-spellings.js';
 /** With input of this length, a quadratic search takes minutes. */
 const LONG = 100_000;
 const MOST_CPU_MS = 4_000;
+/** The longest turn that somebody can type has this length. */
+const TYPED = 1_000;
+/** It takes a quarter of this at most, on the machine where asking libphonenumber about each number took 3.5 ms. */
+const MOST_CPU_OF_TURN_MS = 2;
 
 const check = createPhoneNumberCheck();
 const redact = (texts: readonly string[], regions = ['US'], kinds: readonly RedactedKind[] = REDACTED_KINDS) =>
@@ -141,6 +145,24 @@ describe('redaction', () => {
     const before = process.cpuUsage();
     redact([text]);
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(MOST_CPU_MS);
+  });
+
+  it.each([
+    ['digits', '5 '.repeat(TYPED / 2)],
+    ['digits of another script', '\u09ef '.repeat(TYPED / 2)],
+    ['digit words', 'one double '.repeat(TYPED / 11)],
+    ['phone numbers', '0049 30 901820, '.repeat(TYPED / 16)],
+    ['numbers of accounts', 'DE89 3704 0044 0532 0130 00, '.repeat(TYPED / 28)],
+    ['escapes', String.raw`\n%31\u0031`.repeat(TYPED / 11)],
+    ['words', 'May I come at ten, please? '.repeat(TYPED / 27)],
+  ])('takes little time for a typed turn of %s', (_what, text) => {
+    const redactTurn = (times: number) => {
+      for (let count = 0; count < times; count += 1) redact([text], ['US', 'DE', 'FR']);
+    };
+    redactTurn(50);
+    const before = process.cpuUsage();
+    redactTurn(100);
+    expect(process.cpuUsage(before).user / 1_000 / 100).toBeLessThan(MOST_CPU_OF_TURN_MS);
   });
 
   it('never touches ordinary words', () => {

