@@ -16,6 +16,7 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createCarriers } from '../../src/telephony/carriers.js';
 import { eventually, startService, type Service } from '../support/http/harness.js';
 import { decisionsOf } from './support/call-decisions.js';
+import { callRequest } from '../support/store/call-request.js';
 
 const logger = createLogger({ role: 'test', level: 'silent' });
 
@@ -28,20 +29,12 @@ afterAll(() => service.close(), 60_000);
 /** Creates the document that the service stores for a requested call. */
 async function newCallDocument() {
   const { account, agent } = await service.customer();
-  return {
+  return callRequest({
     _id: `call_${ulid()}`,
     accountId: account._id,
-    mode: 'live' as const,
-    direction: 'outbound' as const,
-    fromPhoneNumber: '+12025550199',
     toPhoneNumber: '+12025550102',
-    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  };
+    agentId: agent._id,
+  });
 }
 
 const starter = (start: CallGateway['start']) => ({

@@ -8,6 +8,7 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { newSid } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
+import { callRequest } from '../support/store/call-request.js';
 
 let service: Service;
 /** How long the carrier queues the next calls. */
@@ -40,20 +41,9 @@ async function ringAndCancel({ account, agent }: Customer, to: string, afterMs: 
   const { database } = service;
   const callId = `call_${ulid()}`;
   const of = { callId, accountId: account._id, mode: 'live' as const };
-  await createCallRequests(database).insert({
-    _id: callId,
-    accountId: account._id,
-    mode: 'live',
-    direction: 'outbound',
-    fromPhoneNumber: '+12025550199',
-    toPhoneNumber: to,
-    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  });
+  await createCallRequests(database).insert(
+    callRequest({ _id: callId, accountId: account._id, toPhoneNumber: to, agentId: agent._id }),
+  );
   const change = { callId, at: Date.now(), sequence: 1, status: 'RINGING' as const };
   const reserved = await activities.reserveCall({ ...of, maxDurationSeconds: 600, change });
   expect(reserved).toMatchObject({ outcome: 'granted' });

@@ -20,6 +20,7 @@ import {
   type Service,
 } from '../support/http/harness.js';
 import { newSid } from '../support/sids.js';
+import { callRequest } from '../support/store/call-request.js';
 
 /**
  * Invalid identifiers: with some, a request would reach another resource of the carrier account; the others have the
@@ -205,21 +206,15 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   async function storedCall(carrierSid: string): Promise<string> {
     const callId = newCallId();
     const { agent } = customer;
-    const request = {
+    const request = callRequest({
       _id: callId,
       accountId: agent.accountId,
-      mode: 'live' as const,
-      direction: 'inbound' as const,
+      direction: 'inbound',
       fromPhoneNumber: '+12025550143',
       toPhoneNumber: '+12025550199',
-      agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
+      agentId: agent._id,
       carrierSid,
-      createdAt: new Date(),
-    };
+    });
     await service.database.callRequests.collection.insertOne(request as never);
     await service.database.carrierBindings.collection.insertOne({
       _id: callId as never,

@@ -3,6 +3,7 @@ import { newCallId } from '../support/store/test-database.js';
 import { expectError, type Customer } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+import { callRequest } from '../support/store/call-request.js';
 
 const EMERGENCY = [
   // The short number is all that follows the plus sign. A carrier may dial these digits as they are.
@@ -88,20 +89,14 @@ describe('an emergency or short number', () => {
   it('is not dialed for a call that was stored earlier: it ends as rejected and costs nothing', async () => {
     const { service } = stack;
     const callId = newCallId();
-    await createCallRequests(service.database).insert({
-      _id: callId,
-      accountId: customer.account._id,
-      mode: 'live',
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+353999',
-      agent: { agentId: customer.agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
-      createdAt: new Date(),
-    });
+    await createCallRequests(service.database).insert(
+      callRequest({
+        _id: callId,
+        accountId: customer.account._id,
+        toPhoneNumber: '+353999',
+        agentId: customer.agent._id,
+      }),
+    );
     const response = await service.gateway.start(
       {
         callId,

@@ -19,6 +19,7 @@ import {
 } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLivenessResponse } from '../support/liveness.js';
 import { freePort, startRole } from '../support/role-process.js';
+import { callRequest } from '../support/store/call-request.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
 const JSON_TYPE = 'application/json';
@@ -95,20 +96,7 @@ async function fillLedger(id: string): Promise<void> {
 async function newWatcher(): Promise<{ key: string; callId: string }> {
   const { accountId, key: own } = await newAccount();
   const callId = newCallId();
-  const request = {
-    _id: callId,
-    accountId,
-    mode: 'live' as const,
-    direction: 'outbound' as const,
-    fromPhoneNumber: '+12025550199',
-    toPhoneNumber: '+12025550100',
-    agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  };
+  const request = callRequest({ _id: callId, accountId });
   await database.callRequests.create(request);
   await createCallProjection(database).begin(request, { callId, sequence: 1, at: Date.now() });
   return { key: own, callId };

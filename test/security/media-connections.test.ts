@@ -5,6 +5,7 @@ import { createConnectionGate } from '../../src/voice/media/connection-gate.js';
 import { dialIn } from '../integration/voice/support/carrier-line.js';
 import { openMediaFixture } from '../integration/voice/support/media-fixture.js';
 import { newSid } from '../support/sids.js';
+import { callRequest } from '../support/store/call-request.js';
 
 const STREAMS = 500;
 /** How many connections without a valid signature one address may have. */
@@ -22,20 +23,9 @@ afterAll(() => media.close());
 async function waitingCalls(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => `call_${encodeCrockford(randomBytes(16))}`);
   const { callRequests, carrierBindings } = media.database;
-  const request = {
-    accountId: 'acct_1',
-    mode: 'live',
-    direction: 'outbound',
-    fromPhoneNumber: '+12025550199',
-    toPhoneNumber: '+12025550143',
-    agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  };
-  await callRequests.collection.insertMany(ids.map((_id) => ({ ...request, _id: _id as never })));
+  await callRequests.collection.insertMany(
+    ids.map((_id) => callRequest({ _id, toPhoneNumber: '+12025550143' }) as never),
+  );
   await carrierBindings.collection.insertMany(
     ids.map((_id) => ({ _id: _id as never, carrierSid: newSid('CA'), boundAt: new Date() })),
   );

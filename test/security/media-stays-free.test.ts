@@ -12,6 +12,7 @@ import { rawRequest, sendBytes, shortestRequests, tinyChunksRequest } from '../s
 import { LIVE_WITHIN_MS, slowestLivenessResponse } from '../support/liveness.js';
 import { freePort, startRole } from '../support/role-process.js';
 import { newSid } from '../support/sids.js';
+import { callRequest } from '../support/store/call-request.js';
 
 const STREAM_URL = 'wss://media.example.com/stream';
 /** The requests are built once, because building them during a test would delay the server. */
@@ -75,20 +76,9 @@ const many = (count: number, work: (n: number) => Promise<unknown>) =>
 async function openAdmittedStream(): Promise<WebSocket> {
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
   const carrierSid = newSid('CA');
-  await database.callRequests.collection.insertOne({
-    _id: callId as never,
-    accountId: 'acct_1',
-    mode: 'live',
-    direction: 'outbound',
-    fromPhoneNumber: '+12025550199',
-    toPhoneNumber: '+12025550143',
-    agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  });
+  await database.callRequests.collection.insertOne(
+    callRequest({ _id: callId, toPhoneNumber: '+12025550143' }) as never,
+  );
   await database.carrierBindings.collection.insertOne({ _id: callId as never, carrierSid, boundAt: new Date() });
   const socket = await dialIn({ port, callId, carrierSid, authToken, streamUrl: STREAM_URL });
   socket.on('error', () => undefined);

@@ -2,6 +2,7 @@ import { createCallRequests } from '../../src/calls/call-requests.js';
 import { newCallId } from '../support/store/test-database.js';
 import { expectError } from '../support/http/harness.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+import { callRequest } from '../support/store/call-request.js';
 
 const NUMBER = '+12025550171';
 const CALLED = '+12025550106';
@@ -44,19 +45,12 @@ describe('a number of another account', () => {
     const callId = newCallId();
     const call = { accountId: account.account._id, mode: 'live', direction: 'outbound' } as const;
     const limits = { ringTimeoutSeconds: 30, maxDurationSeconds: 600 };
-    await createCallRequests(service.database).insert({
-      _id: callId,
-      ...call,
-      ...limits,
-      fromPhoneNumber: NUMBER,
-      toPhoneNumber: CALLED,
-      agent: { agentId: account.agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      createdAt: new Date(),
-    });
+    const agentId = account.agent._id;
+    await createCallRequests(service.database).insert(
+      callRequest({ _id: callId, ...call, fromPhoneNumber: NUMBER, toPhoneNumber: CALLED, agentId }),
+    );
     const response = await service.gateway.start(
-      { callId, ...call, ...limits, agentId: account.agent._id, answerWithinMs: 10_000, notify: false },
+      { callId, ...call, ...limits, agentId, answerWithinMs: 10_000, notify: false },
       Date.now() + 15_000,
     );
     expect(response).toEqual({ outcome: 'granted' });

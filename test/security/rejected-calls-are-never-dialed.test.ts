@@ -4,6 +4,7 @@ import { startCall } from '../../src/calls/placing/start-call.js';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { expectError, startService, type Service } from '../support/http/harness.js';
 import { decisionsOf } from './support/call-decisions.js';
+import { callRequest } from '../support/store/call-request.js';
 
 let service: Service;
 let connection: Connection;
@@ -24,20 +25,12 @@ const order = { to_phone_number: '+12025550102', instruction: 'Hello.' };
 /** Creates the document that the service stores for a requested call. */
 async function newCallDocument() {
   const { account, agent } = await service.customer();
-  return {
+  return callRequest({
     _id: `call_${ulid()}`,
     accountId: account._id,
-    mode: 'live' as const,
-    direction: 'outbound' as const,
-    fromPhoneNumber: '+12025550199',
     toPhoneNumber: order.to_phone_number,
-    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  };
+    agentId: agent._id,
+  });
 }
 
 describe('a call whose request got a 503', () => {

@@ -14,6 +14,7 @@ import {
 } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { newCallId } from '../support/store/test-database.js';
+import { callRequest } from '../support/store/call-request.js';
 
 let service: Service;
 let reads: number;
@@ -31,20 +32,13 @@ afterAll(() => service.close());
 /** Creates a call that rings and that has no workflow. */
 async function ringing({ account, agent }: Customer, mode: Mode): Promise<string> {
   const callId = newCallId();
-  const request = {
+  const request = callRequest({
     _id: callId,
     accountId: account._id,
     mode,
-    direction: 'outbound' as const,
-    fromPhoneNumber: '+12025550199',
     toPhoneNumber: '+12025550124',
-    agent: { agentId: agent._id, instruction: 'Hi.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  };
+    agentId: agent._id,
+  });
   await service.database.callRequests.create(request);
   await createCallProjection(service.database).begin(request, { callId, sequence: 1, at: Date.now() });
   return callId;

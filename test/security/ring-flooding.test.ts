@@ -9,6 +9,7 @@ import { newCallId } from '../support/store/test-database.js';
 import { newSid } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+import { callRequest } from '../support/store/call-request.js';
 
 /** Only one test calls this number. */
 const RUNG_BEFORE = '+12025550152';
@@ -189,18 +190,9 @@ describe('a number that does not answer', () => {
     const before = (await callsTo(RUNG_BEFORE)).length;
     const callId = newCallId();
     const limits = { ringTimeoutSeconds: 30, maxDurationSeconds: 600 };
-    await createCallRequests(database).insert({
-      _id: callId,
-      ...of,
-      ...limits,
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: RUNG_BEFORE,
-      agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      createdAt: new Date(),
-    });
+    await createCallRequests(database).insert(
+      callRequest({ _id: callId, ...of, toPhoneNumber: RUNG_BEFORE, agentId: agent._id }),
+    );
     const input = { callId, ...of, ...limits, direction: 'outbound' as const, agentId: agent._id };
     const start = { ...input, answerWithinMs: 10_000, notify: false };
     expect(await stack.service.gateway.start(start, Date.now() + 15_000)).toEqual({ outcome: 'granted' });

@@ -9,6 +9,7 @@ import { createStreamSlots } from '../../src/voice/media/stream-slots.js';
 import { openMediaFixture, STREAM_URL, type MediaFixture } from '../integration/voice/support/media-fixture';
 import { dialIn } from '../integration/voice/support/carrier-line';
 import { newSid, SIMULATED } from '../support/sids.js';
+import { callRequest } from '../support/store/call-request.js';
 
 const LIMITS = { all: 6, test: 3 };
 const { carriers } = parseConfig({ NODE_ENV: 'test', STREAM_URL });
@@ -36,20 +37,9 @@ afterEach(async () => {
 async function stream(mode: 'live' | 'test', accountId = `acct_${newSid('CA')}`, isUnbound = false): Promise<string> {
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
   const carrierSid = newSid('CA');
-  await createCallRequests(media.database).insert({
-    _id: callId,
-    accountId,
-    mode,
-    direction: 'outbound',
-    fromPhoneNumber: '+12025550199',
-    toPhoneNumber: '+12025550143',
-    agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  });
+  await createCallRequests(media.database).insert(
+    callRequest({ _id: callId, accountId, mode, toPhoneNumber: '+12025550143' }),
+  );
   if (!isUnbound) await createCarrierBindings(media.database).bind(callId, carrierSid, SIMULATED);
   const { authToken } = carriers[mode];
   try {

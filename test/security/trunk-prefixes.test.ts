@@ -4,6 +4,7 @@ import { expectError, type Customer } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { createRateDeckFile } from './support/rate-deck-file.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+import { callRequest } from '../support/store/call-request.js';
 
 /** Numbers that rules would reject or price by their prefix. They are spelled so that the prefix does not match. */
 const MISSPELLED = [
@@ -120,17 +121,9 @@ describe('a number with a trunk prefix after its country code', () => {
     const callId = newCallId();
     const call = { accountId: customer.account._id, mode: 'live', direction: 'outbound' } as const;
     const limits = { ringTimeoutSeconds: 30, maxDurationSeconds: 600 };
-    await createCallRequests(service.database).insert({
-      _id: callId,
-      ...call,
-      ...limits,
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+4409012345678',
-      agent: { agentId: customer.agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      createdAt: new Date(),
-    });
+    await createCallRequests(service.database).insert(
+      callRequest({ _id: callId, ...call, toPhoneNumber: '+4409012345678', agentId: customer.agent._id }),
+    );
     const response = await service.gateway.start(
       { callId, ...call, ...limits, agentId: customer.agent._id, answerWithinMs: 10_000, notify: false },
       Date.now() + 15_000,

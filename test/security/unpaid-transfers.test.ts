@@ -11,6 +11,7 @@ import { newCallId } from '../support/store/test-database.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 import { newSid, sidOf, SIMULATED } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
+import { callRequest } from '../support/store/call-request.js';
 
 const COLLEAGUE = '+12025550143';
 const OFF = { ...REAL_CARRIER, LIVE_TRANSFERS: 'off' };
@@ -73,20 +74,7 @@ describe('a carrier that requests the next step of a live call without LIVE_TRAN
   async function afterStream(mode: Mode, fields: Record<string, string> = {}): Promise<string> {
     const callId = newCallId();
     const sid = newSid('CA');
-    await createCallRequests(service.database).insert({
-      _id: callId,
-      accountId: 'acct_1',
-      mode,
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+12025550100',
-      agent: { agentId: 'agent_1', instruction: 'x', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
-      createdAt: new Date(),
-    });
+    await createCallRequests(service.database).insert(callRequest({ _id: callId, mode }));
     await createCarrierBindings(service.database).bind(callId, sid, { ...SIMULATED, kind: 'twilio' });
     await createCallResults(service.database).finish({
       callId,

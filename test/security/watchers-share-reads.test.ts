@@ -5,6 +5,7 @@ import { createCallResults } from '../../src/calls/wiring.js';
 import { newCallId } from '../support/store/test-database.js';
 import { sidOf } from '../support/sids.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
+import { callRequest } from '../support/store/call-request.js';
 
 const WATCHERS = 20;
 
@@ -42,20 +43,13 @@ describe('a call with many watchers', () => {
   it('is read once for all of them, and rarely while nothing changes', async () => {
     const callId = newCallId();
     const at = Date.now() - 60_000;
-    const request = {
+    const request = callRequest({
       _id: callId,
       accountId: customer.account._id,
-      mode: 'test' as const,
-      direction: 'outbound' as const,
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+12025550100',
-      agent: { agentId: customer.agent._id, instruction: 'Hi.', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
+      mode: 'test',
+      agentId: customer.agent._id,
       createdAt: new Date(at),
-    };
+    });
     await service.database.callRequests.create(request);
     const projection = createCallProjection(service.database);
     await projection.begin(request, { callId, sequence: 1, at });

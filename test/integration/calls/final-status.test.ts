@@ -5,6 +5,7 @@ import { observe } from '../../../src/platform/telemetry/measurements.js';
 import { legIdOf } from '../../../src/telephony/web/leg.js';
 import { startService, type Service } from '../../support/http/harness.js';
 import { newSid } from '../../support/sids.js';
+import { callRequest } from '../../support/store/call-request.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -16,20 +17,12 @@ afterAll(() => service.close());
 async function endedCall(sidOf: (callId: string) => string | undefined = () => undefined) {
   const { account, agent } = await service.customer();
   const callId = `call_${ulid()}`;
-  const request = {
+  const request = callRequest({
     _id: callId,
     accountId: account._id,
-    mode: 'live' as const,
-    direction: 'outbound' as const,
-    fromPhoneNumber: '+12025550199',
     toPhoneNumber: '+12025550172',
-    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  };
+    agentId: agent._id,
+  });
   await createCallRequests(service.database).insert(request);
   const projection = createCallProjection(service.database);
   const carrierSid = sidOf(callId);

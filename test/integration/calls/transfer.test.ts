@@ -6,6 +6,7 @@ import { encodeCrockford } from '../../../src/kernel/ids.js';
 import type { Direction } from '../../../src/kernel/call-state.js';
 import { expectError, startService, type Service } from '../../support/http/harness.js';
 import { newSid, sidOf, SIMULATED } from '../../support/sids.js';
+import { callRequest } from '../../support/store/call-request.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -22,20 +23,14 @@ async function call(options: { direction?: Direction; transferTo?: string; talke
   const { direction = 'outbound', transferTo, talkedMs = 60_000 } = options;
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
   const sid = newSid('CA');
-  await createCallRequests(service.database).insert({
-    _id: callId,
-    accountId: 'acct_1',
-    mode: 'live',
-    direction,
-    fromPhoneNumber: direction === 'outbound' ? OURS : THEIRS,
-    toPhoneNumber: direction === 'outbound' ? THEIRS : OURS,
-    agent: { agentId: 'agent_1', instruction: 'x', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(),
-  });
+  await createCallRequests(service.database).insert(
+    callRequest({
+      _id: callId,
+      direction,
+      fromPhoneNumber: direction === 'outbound' ? OURS : THEIRS,
+      toPhoneNumber: direction === 'outbound' ? THEIRS : OURS,
+    }),
+  );
   await createCarrierBindings(service.database).bind(callId, sid, SIMULATED);
   await createCallResults(service.database).finish({
     callId,

@@ -8,6 +8,7 @@ import { createLeases } from '../../../src/billing/leases.js';
 import { createLedger, type Ledger } from '../../../src/billing/ledger/ledger.js';
 import { newCallId } from '../../support/store/test-database.js';
 import { runAdmin } from './support/run-cli.js';
+import { callRequest } from '../../support/store/call-request.js';
 
 type Fields = Record<string, unknown>;
 
@@ -51,20 +52,14 @@ describe('callwright admin, corrections of money and slots', () => {
   /** Creates a call that was billed for `seconds`. */
   async function billedCall(seconds: number): Promise<string> {
     const callId = newCallId();
-    await createCallRequests(database).insert({
-      _id: callId,
-      accountId,
-      mode: 'live',
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+12025550177',
-      agent: { agentId: 'agent_tmp_00000000000000000000000001', instruction: 'x', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
-      createdAt: new Date(),
-    });
+    await createCallRequests(database).insert(
+      callRequest({
+        _id: callId,
+        accountId,
+        toPhoneNumber: '+12025550177',
+        agentId: 'agent_tmp_00000000000000000000000001',
+      }),
+    );
     await hold(callId);
     await ledger.settle({ ledgerAccountId: money, callId, billedSeconds: seconds });
     return callId;

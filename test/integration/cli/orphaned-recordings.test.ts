@@ -4,6 +4,7 @@ import { newFile } from '../../../src/voice/recordings/model.js';
 import { createTestBucket, variablesOf, type TestBucket } from '../../support/object-storage/bucket.js';
 import { newCallId, openTestDatabase } from '../../support/store/test-database.js';
 import { runAdmin } from './support/run-cli.js';
+import { callRequest } from '../../support/store/call-request.js';
 
 const HOUR_MS = 3_600_000;
 const AUDIO = new Uint8Array(100);
@@ -26,20 +27,14 @@ async function openWorld() {
 
     /** Stores a request, which the database had when it was this old. */
     async request(createdAt: Date): Promise<void> {
-      await createCallRequests(database).insert({
-        _id: newCallId(),
-        accountId: `acct_${randomUUID()}`,
-        mode: 'test',
-        direction: 'outbound',
-        fromPhoneNumber: '+12025550199',
-        toPhoneNumber: '+12025550100',
-        agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-        inputParameters: '{}',
-        externalCallId: '',
-        ringTimeoutSeconds: 30,
-        maxDurationSeconds: 600,
-        createdAt,
-      });
+      await createCallRequests(database).insert(
+        callRequest({
+          _id: newCallId(),
+          accountId: `acct_${randomUUID()}`,
+          mode: 'test',
+          createdAt,
+        }),
+      );
     },
 
     /** Stores audio of a call, with or without its file. */

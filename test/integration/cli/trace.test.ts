@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../../../src/database.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import { newSid } from '../../support/sids.js';
 import { runAdmin } from './support/run-cli.js';
+import { callRequest } from '../../support/store/call-request.js';
 
 describe('callwright admin calls trace', () => {
   const uri = `${process.env.TEST_MONGODB_URI}/cli_${randomUUID().slice(0, 8)}`;
@@ -19,21 +20,9 @@ describe('callwright admin calls trace', () => {
 
   async function requestCall(): Promise<string> {
     const callId = `call_${ulid()}`;
-    await createCallRequests(database).insert({
-      _id: callId,
-      accountId: 'acct_1',
-      mode: 'live',
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+12025550173',
-      agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
-      requestId: 'req_1',
-      createdAt: new Date(),
-    });
+    await createCallRequests(database).insert(
+      callRequest({ _id: callId, toPhoneNumber: '+12025550173', requestId: 'req_1' }),
+    );
     return callId;
   }
 

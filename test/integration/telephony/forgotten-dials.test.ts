@@ -8,6 +8,7 @@ import { createCarriers } from '../../../src/telephony/carriers.js';
 import type { DialOutcome } from '../../../src/telephony/port.js';
 import { startService, type Service } from '../../support/http/harness.js';
 import { newSid } from '../../support/sids.js';
+import { callRequest } from '../../support/store/call-request.js';
 
 const TO = '+12025550171';
 
@@ -41,20 +42,15 @@ beforeEach(() => {
 async function requestCall(ageMs: number): Promise<string> {
   const { account, agent } = await service.customer();
   const callId = `call_${ulid()}`;
-  await createCallRequests(service.database).insert({
-    _id: callId,
-    accountId: account._id,
-    mode: 'live',
-    direction: 'outbound',
-    fromPhoneNumber: '+12025550199',
-    toPhoneNumber: TO,
-    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
-    inputParameters: '{}',
-    externalCallId: '',
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-    createdAt: new Date(Date.now() - ageMs),
-  });
+  await createCallRequests(service.database).insert(
+    callRequest({
+      _id: callId,
+      accountId: account._id,
+      toPhoneNumber: TO,
+      agentId: agent._id,
+      createdAt: new Date(Date.now() - ageMs),
+    }),
+  );
   return callId;
 }
 

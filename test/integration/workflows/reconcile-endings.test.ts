@@ -5,6 +5,7 @@ import { createLeases } from '../../../src/billing/leases.js';
 import { PHONE_NUMBER, startReceiver } from './harness.js';
 import { ended, byKey, MONEY, startReconciling, until, type Reconciling } from './reconcile-harness.js';
 import { newSid } from '../../support/sids.js';
+import { callRequest } from '../../support/store/call-request.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -25,20 +26,15 @@ describe('reconciliation of a hold without an ending', () => {
     const { accountId, money } = await stack.newAccount();
     const callId = `call_${ulid()}`;
     const at = new Date(Date.now() - 5 * HOUR_MS);
-    await createCallRequests(stack.database).insert({
-      _id: callId,
-      accountId,
-      mode: 'live',
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: PHONE_NUMBER,
-      agent: { agentId: 'agent_tmp_00000000000000000000000001', instruction: 'x', voice: 'amber', language: 'en-US' },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
-      createdAt: at,
-    });
+    await createCallRequests(stack.database).insert(
+      callRequest({
+        _id: callId,
+        accountId,
+        toPhoneNumber: PHONE_NUMBER,
+        agentId: 'agent_tmp_00000000000000000000000001',
+        createdAt: at,
+      }),
+    );
     await stack.ledger.hold({
       ledgerAccountId: money,
       callId,
