@@ -25,7 +25,7 @@ export const serviceRoutes = {
     tag: 'Service',
     summary: 'Check readiness',
     description:
-      'Checks MongoDB and Temporal and returns 200 when both respond, otherwise 503 with the state of each. Results are reused for one second. A process that is stopping returns 503 while it still serves requests.',
+      'Checks MongoDB and Temporal and returns 200 when both respond, otherwise 503 with the state of each. Results are reused for one second, and those of Temporal’s database and task queue for five seconds. A process that is stopping returns 503 while it still serves requests.',
     auth: 'none',
     success: {
       description: 'MongoDB and Temporal respond.',
