@@ -32,14 +32,22 @@ export async function collectEvidence(shape: Shape, load: Load): Promise<Evidenc
   await waitForWebhooks(shape, accepted);
   const listed = await fetch(`${shape.carrierUrl}/simulator/calls`);
   const { calls: carried } = (await listed.json()) as { calls: CarriedCall[] };
+  const tests = await database.calls.distinct('carrierSid', { accountId: customer.accountId, mode: 'test' });
   return {
     database,
     temporal: { address: shape.temporalAddress, namespace: NAMESPACE },
     accountId: customer.accountId,
     creditedMicros: customer.creditedMicros,
     accepted,
-    carried,
-    secrets: [customer.liveKey, customer.instruction, env.API_KEY_PEPPER ?? '', env.ENCRYPTION_KEYS ?? ''],
+    // Test calls have the same carrier, and the invariants concern live ones.
+    carried: carried.filter(({ sid }) => !tests.includes(sid)),
+    secrets: [
+      customer.liveKey,
+      customer.testKey,
+      customer.instruction,
+      env.API_KEY_PEPPER ?? '',
+      env.ENCRYPTION_KEYS ?? '',
+    ],
     logs: records.logs.join('\n'),
   };
 }
@@ -51,7 +59,8 @@ export async function check(p: { shape: Shape; load: Load; steps: readonly Step[
   for (const [statement, violations] of Object.entries(INVARIANTS)) {
     findings.push({ statement, faults: await violations(evidence) });
   }
-  const calls = await shape.database.calls.find({ accountId: shape.customer.accountId }).lean<CallDocument[]>();
+  const { accountId } = shape.customer;
+  const calls = await shape.database.calls.find({ accountId, mode: 'live' }).lean<CallDocument[]>();
   // A request that was responded to with 503 may leave a call that expired before it was dialed.
   const failed = calls.filter(
     ({ _id, endReason = '' }) => evidence.accepted.has(_id) && OUR_FAULTS.includes(endReason),

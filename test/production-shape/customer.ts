@@ -10,6 +10,7 @@ export interface Customer {
   accountId: string;
   agentId: string;
   liveKey: string;
+  testKey: string;
   /** The number at which the agent can be called. */
   number: string;
   instruction: string;
@@ -20,7 +21,7 @@ const CREDITED_MICROS = 1_000_000_000;
 const NUMBER = '+12025550199';
 const INSTRUCTION = 'This is Amber from the harbor office, about berth forty. Ask whether the boat has arrived.';
 
-/** Creates an account with money, an agent with a number, and an API key. */
+/** Creates an account with money, an agent with a number, and an API key of each mode. */
 export async function createCustomer(database: Database, p: { pepper: string; webhookUrl: string }): Promise<Customer> {
   const accounts = createAccounts(database);
   const { _id: accountId } = await accounts.create({ name: 'Harbor', plan: 'scale' });
@@ -43,6 +44,8 @@ export async function createCustomer(database: Database, p: { pepper: string; we
   });
   const keys = createApiKeys({ database, pepper: p.pepper });
   const { secret: liveKey } = await keys.create({ accountId, mode: 'live', name: 'Harbor' });
+  const { secret: testKey } = await keys.create({ accountId, mode: 'test', name: 'Harbor test' });
   const instruction = INSTRUCTION;
-  return { accountId, agentId: agent._id, liveKey, number: NUMBER, instruction, creditedMicros: CREDITED_MICROS };
+  const secrets = { liveKey, testKey, instruction };
+  return { accountId, agentId: agent._id, number: NUMBER, creditedMicros: CREDITED_MICROS, ...secrets };
 }

@@ -8,6 +8,8 @@ const SCRIPTS = ['00', '11', '06', '00', '04', '11', '01', '00', '20', '31'];
 /** Every so many calls, one is received instead of placed, and one is canceled while the phone rings. */
 const INBOUND_EVERY = 10;
 const CANCELED_EVERY = 9;
+/** Every so many calls, a test call is placed, too: it is work of the background. */
+const TEST_EVERY = 6;
 /** The callee does not answer, so that the call still rings when it is canceled. */
 const UNANSWERED = '02';
 const ASK_EVERY_MS = 1_000;
@@ -59,16 +61,28 @@ export function startLoad(p: {
     else load.received.push(sid);
   }
 
-  async function place(script: string): Promise<void> {
+  async function request(script: string, headers: Record<string, string> = {}): Promise<string | undefined> {
     const answer = await client.request('POST', '/outbound_call', {
       json: { to_phone_number: `+120255501${script}`, agent_id: customer.agentId, webhook_url: p.webhookUrl },
-      headers: { 'idempotency-key': randomUUID() },
+      headers: { ...headers, 'idempotency-key': randomUUID() },
     });
-    if (answer === undefined) return;
-    const { call_id: callId } = JSON.parse(answer.body) as { call_id: string };
+    return answer === undefined ? undefined : (JSON.parse(answer.body) as { call_id: string }).call_id;
+  }
+
+  async function place(script: string): Promise<void> {
+    const callId = await request(script);
+    if (callId === undefined) return;
     load.placed.push({ callId, script, at: Date.now() });
     if (script === UNANSWERED) await cancel(callId);
     await follow(callId);
+  }
+
+  async function placeTest(): Promise<void> {
+    const headers = { authorization: `Bearer ${customer.testKey}` };
+    const callId = await request('00', headers);
+    if (callId === undefined) return;
+    const status = await follow(callId, headers);
+    if (status !== 'COMPLETED') load.faults.push(`the test call ${callId} has the status ${status ?? 'none'}`);
   }
 
   async function cancel(callId: string): Promise<void> {
@@ -76,15 +90,17 @@ export function startLoad(p: {
     await client.request('POST', `/calls/${callId}/cancel`, { expected: [200, 202] });
   }
 
-  async function follow(callId: string): Promise<void> {
+  /** Returns the final status. */
+  async function follow(callId: string, headers: Record<string, string> = {}): Promise<string | undefined> {
     const deadline = Date.now() + ENDED_WITHIN_MS;
     while (Date.now() < deadline && !p.signal.aborted) {
-      const answer = await client.request('GET', `/calls/${callId}`);
+      const answer = await client.request('GET', `/calls/${callId}`, { headers });
       const { status } = JSON.parse(answer?.body ?? '{}') as { status?: string };
-      if (['COMPLETED', 'FAILED', 'CANCELLED'].includes(status ?? '')) return;
+      if (['COMPLETED', 'FAILED', 'CANCELLED'].includes(status ?? '')) return status;
       await sleep(ASK_EVERY_MS);
     }
     load.faults.push(`${callId} did not end within ${ENDED_WITHIN_MS / 1_000} s`);
+    return undefined;
   }
 
   async function run(): Promise<void> {
@@ -93,6 +109,7 @@ export function startLoad(p: {
       if (p.signal.aborted) break;
       if (number % INBOUND_EVERY === 0) calls.push(receive());
       else calls.push(place(number % CANCELED_EVERY === 0 ? UNANSWERED : (SCRIPTS[number % SCRIPTS.length] ?? '00')));
+      if (number % TEST_EVERY === 1) calls.push(placeTest());
       await sleep(p.everyMs);
     }
     await Promise.all(calls);
