@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import mongoose, { type mongo } from 'mongoose';
-import { filterShape, type QueryShape } from './shape.js';
+import { filterShape, sortShape, type QueryShape } from './shape.js';
 
 /**
  * Setup file of jest, and preloaded by processes that tests start (preload.ts): writes the shapes of the queries that the
@@ -68,7 +68,7 @@ function recordTo(path: string): void {
     const from = origins.get(query);
     const { op = '', _distinct: distinct } = query as { op?: string; _distinct?: string };
     if (from !== undefined) {
-      const sort = Object.keys((query.getOptions().sort ?? {}) as object);
+      const sort = sortShape(query.getOptions().sort as object | undefined);
       const filter = filterShape(query.getFilter() as Record<string, unknown>);
       const collection = query.model.collection.collectionName;
       record({ from, collection, command: op, filter, sort: distinct === undefined ? sort : [distinct] });
@@ -84,14 +84,14 @@ function recordTo(path: string): void {
       if (from === undefined) return;
       const { collectionName: collection } = self as mongo.Collection;
       const shape = { from, collection, command: name, filter: filterShape((filter ?? {}) as Record<string, unknown>) };
-      const given = Object.keys(((options as { sort?: object } | undefined)?.sort ?? {}) as object);
+      const given = sortShape((options as { sort?: object } | undefined)?.sort);
       if (name !== 'find') return record({ ...shape, sort: given });
       // A cursor may get its order later.
       const cursor = result as { sort: Method };
-      if (given.length > 0 || Object.keys(shape.filter.fields).length > 0) return record({ ...shape, sort: given });
+      if (given.length > 0) return record({ ...shape, sort: given });
       let sort: string[] = [];
       wrap(cursor as unknown as Record<string, Method>, 'sort', (_, __, [order]) => {
-        sort = Object.keys(order as object);
+        sort = sortShape(order as object);
       });
       setImmediate(() => record({ ...shape, sort }));
     });
