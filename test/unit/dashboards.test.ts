@@ -54,7 +54,7 @@ describe('the dashboards', () => {
     expect(new Set(ofRoles.map(({ role }) => role))).toEqual(new Set(['api', 'worker', 'exporter']));
     for (const { role, expr } of ofRoles) {
       const filters = expr.split(`callwright_build_info{role=~"${role}"}`).length - 1;
-      expect([expr, filters]).toEqual([expr, expr.split('callwright_mongodb_command').length - 1]);
+      expect([expr, filters]).toEqual([expr, expr.split('callwright_mongodb_').length - 1]);
     }
   });
 

@@ -1,8 +1,7 @@
 import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
 import type { Config } from '../config/config.js';
-import { isObserved } from '../telemetry/measurements.js';
-import { reportCommands } from './command-reports.js';
 import { createControlReads } from './control-reads.js';
+import { reportPools } from './pool-reports.js';
 
 /** A connection, and whether its server is a replica set. */
 export type MongoDatabase = Awaited<ReturnType<typeof openConnection>>;
@@ -95,13 +94,12 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
     // A connection that is being opened occupies a place in the pool.
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     maxPoolSize: options.poolSize ?? 20,
-    ...(isObserved('databaseCommand') ? { monitorCommands: true } : {}),
     autoIndex: false,
     autoCreate: false,
     bufferCommands: false,
     ...concernsOf(replicated),
   });
-  reportCommands(connection);
+  reportPools(connection);
   return connection.asPromise();
 }
 

@@ -28,6 +28,15 @@ export const CONTENDED_NAMES = [
 ] as const;
 export type ContendedName = (typeof CONTENDED_NAMES)[number];
 
+export const DATABASE_FAILURE_REASONS = [
+  'lost',
+  'no_free_connection',
+  'not_connected',
+  'pool_cleared',
+  'pool_closed',
+] as const;
+export type DatabaseFailureReason = (typeof DATABASE_FAILURE_REASONS)[number];
+
 /**
  * Reports of parts of the service about their work, by name. Every text is one of few values, because metrics have a
  * series for each: never an id, an address, a phone number or a text of a customer.
@@ -75,14 +84,22 @@ export interface Measurements {
   /** `seconds`: from the end of the call until its webhook is ready to be sent. */
   webhookReady: { mode: Mode; seconds: number };
   carrierRequest: { mode: Mode; carrier: string; account: string; operation: string; outcome: string; seconds: number };
-  /** `conflict`: another writer was first, which the code that sent the command expects. */
-  databaseCommand: { command: string; outcome: 'ok' | 'conflict' | 'failed'; seconds: number };
+  /** A command had a connection to the database for this time. */
+  databaseCommand: { seconds: number };
+  /** A command waited for a connection, also if it got none. */
+  databaseWait: { seconds: number };
+  /**
+   * `no_free_connection`, `not_connected` (the connection could not be opened) and `pool_closed`: a command got no
+   * connection. `lost`: its connection broke, or the response took too long. `pool_cleared`: the server does not
+   * respond, so all its connections are closed.
+   */
+  databaseFailure: { reason: DatabaseFailureReason };
   /** Whether the process serves its role. It does not while it starts, waits for a server or stops. */
   serving: { role: string; serving: boolean };
   /** Whether a server that this process needs responds. */
   dependency: { dependency: 'mongodb' | 'temporal'; up: boolean };
-  /** A change of a connection pool: connections that are open, or in use. */
-  databaseConnections: { state: 'open' | 'in_use'; change: 1 | -1 };
+  /** The connections of a database client, read when metrics are. Reported each time one is opened. */
+  databaseConnections: { open: () => number; inUse: () => number };
   /** An optimistic update that met other writers. */
   contention: { name: ContendedName; retries: number; gaveUp: boolean };
   /** A time for which the process blocked its event loop. */

@@ -102,7 +102,8 @@ it('a call appears in the metrics of every role, and its numbers and ids in none
     api: [
       /^callwright_http_request_duration_seconds_count\{method="POST",route="\/outbound_call",status="200",mode="live"\}$/,
       /^callwright_placing_decisions_total\{mode="live",outcome="accepted"\}$/,
-      /^callwright_mongodb_command_duration_seconds_count\{command="find",outcome="ok"\}$/,
+      /^callwright_mongodb_command_duration_seconds_count$/,
+      /^callwright_mongodb_connection_wait_seconds_count$/,
       /^callwright_mongodb_connections\{state="open"\}$/,
     ],
     worker: [

@@ -1,3 +1,4 @@
+import { LOOP_SAMPLE_MS } from '../../../src/platform/telemetry/metrics/metrics.js';
 import type { Panel, Query } from './types.js';
 
 export const RATE = '[$__rate_interval]';
@@ -49,7 +50,9 @@ export function processes(role: string): Panel[] {
       title: 'Delay of the event loop',
       about: 'How long a process needs to turn to the next piece of work, at the 99th percentile.',
       unit: 's',
-      queries: [{ expr: ofRole(role, 'nodejs_eventloop_lag_p99_seconds'), legend }],
+      queries: [
+        { expr: ofRole(role, `clamp_min(nodejs_eventloop_lag_p99_seconds - ${LOOP_SAMPLE_MS / 1_000}, 0)`), legend },
+      ],
     },
     {
       title: 'Stalls of the event loop',
@@ -59,6 +62,13 @@ export function processes(role: string): Panel[] {
     },
   ];
 }
+
+/** The median and the slow end of a histogram. @param rateOf returns the rate of one of its series */
+const quantilesOf = (rateOf: (series: 'bucket') => string): Query[] =>
+  [0.5, 0.95, 0.99].map((share) => ({
+    expr: `histogram_quantile(${share}, sum by (le) (${rateOf('bucket')}))`,
+    legend: `p${share * 100}`,
+  }));
 
 /** How the processes of a role use MongoDB. */
 export function database(role: string): Panel[] {
@@ -70,10 +80,7 @@ export function database(role: string): Panel[] {
       about: 'How long commands of this role take. See the runbook "Database slow".',
       unit: 's',
       red: 0.25,
-      queries: [0.5, 0.95, 0.99].map((share) => ({
-        expr: `histogram_quantile(${share}, sum by (le) (${commands('bucket')}))`,
-        legend: `p${share * 100}`,
-      })),
+      queries: quantilesOf(commands),
     },
     {
       title: 'Mean time of commands to MongoDB, by process',
@@ -87,10 +94,25 @@ export function database(role: string): Panel[] {
       ],
     },
     {
-      title: 'Failed commands to MongoDB',
-      about: 'Commands of this role that failed, per second and by command.',
+      title: 'Waits of commands to MongoDB for a connection',
+      about: 'Of 20 in each process. Nearly 0 while connections are free. See the runbook "Database slow".',
+      unit: 's',
+      red: 0.1,
+      queries: quantilesOf((series) =>
+        ofRole(role, `rate(callwright_mongodb_connection_wait_seconds_${series}${RATE})`),
+      ),
+    },
+    {
+      title: 'Commands to MongoDB without a connection',
+      about:
+        'Failures per second of this role, by reason. pool_cleared: the server did not respond. See the runbook "Database slow".',
       unit: 'cps',
-      queries: [{ expr: orZero(`sum by (command) (${commands('count{outcome="failed"}')})`), legend: '{{command}}' }],
+      queries: [
+        {
+          expr: `sum by (reason) (${ofRole(role, `rate(callwright_mongodb_failures_total${RATE})`)})`,
+          legend: '{{reason}}',
+        },
+      ],
     },
   ];
 }

@@ -10,7 +10,7 @@ interface Instrument {
   help: string;
   labels?: readonly string[];
   /** Called before the metric is read. */
-  collect?: () => Promise<void>;
+  collect?: () => Promise<void> | void;
 }
 
 /** Creates metrics named by the rules of Prometheus: https://prometheus.io/docs/practices/naming/ */

@@ -1,11 +1,13 @@
 import type { Registry } from 'prom-client';
-import { CONTENDED_NAMES, type MeasurementName } from '../measurements.js';
+import { CONTENDED_NAMES, DATABASE_FAILURE_REASONS, type MeasurementName, type Measurements } from '../measurements.js';
 import { CALL_RECORDERS } from './call-recorders.js';
 import { createCounter, createGauge, createHistogram, type Recorder } from './instruments.js';
 
-/** Upper bounds in seconds. The database driver measures whole milliseconds. */
+/** Upper bounds in seconds. The database driver measures waits in whole milliseconds. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const COMMAND_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+type DatabaseConnections = Measurements['databaseConnections'];
 
 /** How each measurement becomes a metric. */
 export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } = {
@@ -24,11 +26,27 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
   databaseCommand: (registry) => {
     const durations = createHistogram(registry, {
       name: 'mongodb_command_duration_seconds',
-      help: 'Commands to MongoDB',
-      labels: ['command', 'outcome'],
+      help: 'Time for which a command to MongoDB has a connection, until its response',
       buckets: COMMAND_BUCKETS,
     });
-    return ({ command, outcome, seconds }) => durations.observe({ command, outcome }, seconds);
+    return ({ seconds }) => durations.observe(seconds);
+  },
+
+  databaseWait: (registry) => {
+    const waits = createHistogram(registry, {
+      name: 'mongodb_connection_wait_seconds',
+      help: 'Time for which a command to MongoDB waits for a connection, also if it gets none',
+      buckets: COMMAND_BUCKETS,
+    });
+    return ({ seconds }) => waits.observe(seconds);
+  },
+
+  databaseFailure: (registry) => {
+    const help = 'Failures of connections to MongoDB';
+    const failures = createCounter(registry, { name: 'mongodb_failures_total', help, labels: ['reason'] });
+    // The series exist before the first failure, so that Prometheus sees its increase.
+    for (const reason of DATABASE_FAILURE_REASONS) failures.inc({ reason }, 0);
+    return ({ reason }) => failures.inc({ reason });
   },
 
   serving: (registry) => {
@@ -43,14 +61,7 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
     return ({ dependency, up }) => states.set({ dependency }, up ? 1 : 0);
   },
 
-  databaseConnections: (registry) => {
-    const connections = createGauge(registry, {
-      name: 'mongodb_connections',
-      help: 'Connections to MongoDB that are open, and those of them in use',
-      labels: ['state'],
-    });
-    return ({ state, change }) => connections.inc({ state }, change);
-  },
+  databaseConnections: recordConnections,
 
   contention: recordContention,
 
@@ -97,6 +108,32 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
     return ({ operation, outcome, seconds }) => requests.observe({ operation, outcome }, seconds);
   },
 };
+
+function recordConnections(registry: Registry): ReturnType<Recorder<'databaseConnections'>> {
+  const clients = new Set<DatabaseConnections>();
+  const connections = createGauge(registry, {
+    name: 'mongodb_connections',
+    help: 'Connections to MongoDB that are open, and those of them in use',
+    labels: ['state'],
+    collect() {
+      // Roles without a database have no such series.
+      if (clients.size === 0) return;
+      const all = [...clients];
+      const total = (part: (client: DatabaseConnections) => number) => all.reduce((sum, each) => sum + part(each), 0);
+      connections.set(
+        { state: 'open' },
+        total(({ open }) => open()),
+      );
+      connections.set(
+        { state: 'in_use' },
+        total(({ inUse }) => inUse()),
+      );
+      // A client that opens a connection later is reported again.
+      for (const client of all) if (client.open() === 0) clients.delete(client);
+    },
+  });
+  return (client) => clients.add(client);
+}
 
 function recordContention(registry: Registry): ReturnType<Recorder<'contention'>> {
   const retries = createCounter(registry, {
