@@ -23,9 +23,23 @@ export async function tryEach<T, R>(items: Iterable<T>, p: Tries<T, R>): Promise
   return done;
 }
 
-/** Does the same for some items at once. */
+/** Does the same for some items at once. If the run ends with an error, no work of it is in progress any more. */
 export async function trySeveral<T, R>(items: readonly T[], atOnce: number, p: Tries<T, R>): Promise<R[]> {
   // All runs take the next item from the same iterator.
   const rest = items.values();
-  return (await Promise.all(Array.from({ length: atOnce }, () => tryEach(rest, p)))).flat();
+  let hasEnded = false;
+  function* next(): Generator<T> {
+    for (const item of rest) {
+      if (hasEnded) return;
+      yield item;
+    }
+  }
+  const runs = Array.from({ length: atOnce }, () =>
+    tryEach(next(), p).catch((error: unknown) => {
+      hasEnded = true;
+      throw error;
+    }),
+  );
+  await Promise.allSettled(runs);
+  return (await Promise.all(runs)).flat();
 }
