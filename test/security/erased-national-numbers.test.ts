@@ -1,6 +1,7 @@
 import { createErasures } from '../../src/calls/erasure/create-erasures.js';
 import { createNumberErasures } from '../../src/calls/erasure/erase-number.js';
 import { createCallSearch } from '../../src/calls/search/call-search.js';
+import { createPhoneNumbers } from '../../src/agents/numbers/phone-numbers.js';
 import { createAuditLog } from '../../src/identity/access/audit-log.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
@@ -127,6 +128,17 @@ describe('an erasure of a number', () => {
     const found = await withNumbers((numbers) => numbers.erase(NUMBER), { gateway });
     expect(found).toMatchObject({ calls: [first], mentions: late, isComplete: true });
     expect(await storedText(late[0] ?? '')).toBe('agent: erased-number?');
+  });
+
+  it('removes the number from an account also in processes that have cached it', async () => {
+    const { database } = service;
+    const numbers = createPhoneNumbers(database);
+    const epoch = () => database.credentialEpochs.findOne({}).lean();
+    await numbers.add({ number: NUMBER, accountId: customer.account._id });
+    const before = await epoch();
+    expect(await erase()).toMatchObject({ others: { phone_numbers: 1 }, isComplete: true });
+    expect(await numbers.find(NUMBER)).toBeNull();
+    expect(await epoch()).not.toEqual(before);
   });
 
   it('says that it is not complete if such calls never end', async () => {
