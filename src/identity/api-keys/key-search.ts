@@ -18,6 +18,9 @@ export function keyPeppersOf({ apiKeyPepper: pepper, formerPeppers }: Config): K
   return { pepper, formerPeppers };
 }
 
+/** Two peppers are in use while the pepper changes. */
+const KEPT_HASHES = 2;
+
 /**
  * Finds a key by its secret. If it was made under another pepper, stores its hash under the pepper, so that the other one
  * can be removed.
@@ -34,7 +37,9 @@ export async function findKey(deps: KeySearchDeps, secret: string, hash: string)
   for (const former of deps.formerPeppers ?? []) {
     const found = await findByHash(deps, hashSecret(former, secret));
     if (found === null) continue;
-    await deps.database.apiKeys.updateOne({ _id: found._id }, { $set: { rehashed: hash, pepperId } });
+    // The hash before stays: until they are restarted, other processes and requests in progress look for it.
+    const rehashed = [...(found.rehashed ?? []), hash].slice(-KEPT_HASHES);
+    await deps.database.apiKeys.updateOne({ _id: found._id }, { $set: { rehashed, pepperId } });
     return found;
   }
   return null;

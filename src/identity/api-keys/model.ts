@@ -6,8 +6,8 @@ export interface ApiKeyDocument {
   _id: string;
   keyId: string;
   accountId: string;
-  /** The HMAC under a newer pepper, once the key was used with it. */
-  rehashed?: string;
+  /** The HMACs under the last two newer peppers with which the key was used, newest last. */
+  rehashed?: string[];
   /** Names the pepper with which it was last found: that of `_id` or of `rehashed`. Absent: the first pepper of this deployment. */
   pepperId?: string;
   mode: Mode;
@@ -29,7 +29,7 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
     _id: String,
     keyId: { type: String, required: true, unique: true },
     accountId: { type: String, required: true },
-    rehashed: String,
+    rehashed: { type: [String], default: undefined },
     pepperId: String,
     mode: { type: String, enum: ['live', 'test'], required: true },
     name: { type: String, required: true },

@@ -59,6 +59,9 @@ describe('API keys', () => {
 
     const thirdOf = (formerPeppers: string[] = []) => createApiKeys({ database, pepper: third, formerPeppers });
     expect((await thirdOf([second, PEPPER]).authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
+    database.credentials.cache.dropAll();
+    // Requests in progress have looked for the hash under the third pepper, and look for that under the second one now.
+    expect((await secondOf().authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
     expect((await thirdOf().authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
     await keys.revoke(used.key.keyId);
     for (const each of [keys, secondOf([PEPPER]), thirdOf([second, PEPPER]), thirdOf()]) {
