@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase, type Database } from '../../src/database.js';
+import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
 import { runAdmin } from '../integration/cli/support/run-cli.js';
 import { likeASecret } from '../support/production.js';
 
@@ -50,5 +52,19 @@ describe('a command of the command line whose pepper is not that of the service'
   it('runs while the pepper changes, with both', async () => {
     const both = { MONGODB_URI: uri, API_KEY_PEPPER: PEPPERS.next, API_KEY_FORMER_PEPPERS: PEPPERS.now };
     expect((await runAdmin(['accounts', 'list'], both)).code).toBe(0);
+  });
+
+  it('makes no key with the former pepper, although a key that was not used since has it', async () => {
+    const service = createApiKeys({ database, pepper: PEPPERS.next, formerPeppers: [PEPPERS.now] });
+    const former = createApiKeys({ database, pepper: PEPPERS.now });
+    const { secret, key } = await former.create({ accountId, name: 'used', mode: 'live' });
+    await service.authenticate(secret);
+    // The use is recorded in the background.
+    const { keyId } = key;
+    while ((await service.find({ accountId, mode: 'live', keyId }))?.lastUsedAt === undefined) await sleep(10);
+    const create = ['keys', 'create', accountId, '--name', 'ci', '--mode', 'live'];
+    const rejected = await runAdmin(create, env);
+    expect([rejected.code, rejected.stderr]).toEqual([2, expect.stringContaining('API_KEY_PEPPER is not the one')]);
+    expect((await runAdmin(create, { ...env, API_KEY_PEPPER: PEPPERS.next })).code).toBe(0);
   });
 });

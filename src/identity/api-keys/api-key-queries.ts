@@ -9,6 +9,13 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
   const hasAnyOf = async (peppers: readonly string[]) =>
     (await apiKeys.exists({ pepperId: { $in: peppers.map(pepperIdOf) } })) !== null;
 
+  const findLatest = (field: 'lastUsedAt' | 'createdAt') =>
+    apiKeys
+      .findOne({ pepperId: { $type: 'string' } })
+      .sort({ [field]: -1 })
+      .lean<ApiKeyDocument>()
+      .exec();
+
   return {
     /** Whether there is a key with one of these peppers. */
     hasAnyOf,
@@ -39,10 +46,15 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
       return others.filter(isInForce);
     },
 
-    /** Whether the service that made the keys has one of these peppers. True if there is no key yet. */
+    /**
+     * Whether the service with these keys has one of these peppers. The key that it used or made last decides, because keys
+     * that are not used keep the name of a former pepper. True if there is no key yet.
+     */
     async areOfPeppers(peppers: readonly string[]): Promise<boolean> {
-      if (await hasAnyOf(peppers)) return true;
-      return (await apiKeys.exists({ pepperId: { $type: 'string' } })) === null;
+      const latest = [await findLatest('lastUsedAt'), await findLatest('createdAt')]
+        .filter((key) => key !== null)
+        .toSorted((a, b) => lastTimeOf(b) - lastTimeOf(a))[0];
+      return latest === undefined || peppers.map(pepperIdOf).includes(latest.pepperId ?? '');
     },
 
     /**
@@ -57,3 +69,5 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
     },
   };
 }
+
+const lastTimeOf = ({ lastUsedAt, createdAt }: ApiKeyDocument) => (lastUsedAt ?? createdAt).getTime();
