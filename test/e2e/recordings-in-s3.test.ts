@@ -1,6 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isGrpcServiceError } from '@temporalio/client';
 import type { CallDocument } from '../../src/calls/call-model.js';
+import { readRunState } from '../../src/calls/runs.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import { WITHHELD_SUMMARY, type StorageMode } from '../../src/kernel/conversation/storage.js';
@@ -16,6 +18,8 @@ import { runAdmin } from '../integration/cli/support/run-cli.js';
 jest.setTimeout(300_000);
 
 const BYTES_PER_MS = 32;
+/** The gRPC status of a workflow that does not exist. */
+const NOT_FOUND = 5;
 
 describe('a service that stores recordings in S3', () => {
   let stack: Launched;
@@ -61,11 +65,21 @@ describe('a service that stores recordings in S3', () => {
     return samples.reduce((sum, sample) => sum + sample, 0) / Math.max(1, samples.length);
   }
 
+  /** Sends a request again while the service is too busy. */
   const send = (method: string, path: string, body: object) =>
-    fetch(`${runtime.base_url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${runtime.live_api_key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+    waitFor(`a response to ${method} ${path}`, async () => {
+      const response = await fetch(`${runtime.base_url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${runtime.live_api_key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return response.status === 503 ? undefined : response;
+    });
+
+  const isRecorded = (callId: string) =>
+    waitFor('the first segment', async () => {
+      const file = await database.recordingFiles.findById(callId).lean();
+      return (file?.objects?.stored ?? 0) > 0 ? file : undefined;
     });
 
   const hasEnded = (callId: string) =>
@@ -73,6 +87,14 @@ describe('a service that stores recordings in S3', () => {
       const call = await database.calls.findById(callId).lean<CallDocument>();
       return call?.endTime === undefined || call.costMicros === undefined ? undefined : call;
     });
+
+  /** Until then, a workflow stores the end of its call, the transcript and the webhook. */
+  const hasClosed = (callId: string) =>
+    withTemporalClient(parseConfig(environment), (client) =>
+      waitFor(`the end of the workflow of ${callId}`, async () =>
+        (await readRunState(client, callId)) === 'running' ? undefined : true,
+      ),
+    );
 
   /** Every collection that has a document with all the texts. */
   async function collectionsWith(...texts: string[]): Promise<string[]> {
@@ -95,7 +117,14 @@ describe('a service that stores recordings in S3', () => {
     return withTemporalClient(parseConfig(environment), async ({ workflow }) => {
       const found: string[] = [];
       for await (const { workflowId, runId, raw } of workflow.list()) {
-        const history = await workflow.getHandle(workflowId, runId).fetchHistory();
+        // Temporal deletes workflows while they are read.
+        const history = await workflow
+          .getHandle(workflowId, runId)
+          .fetchHistory()
+          .catch((error: unknown) => {
+            if (isGrpcServiceError(error) && error.code === NOT_FOUND) return undefined;
+            throw error;
+          });
         if (asText([raw, history]).includes(text)) found.push(workflowId);
       }
       return found;
@@ -116,10 +145,7 @@ describe('a service that stores recordings in S3', () => {
     });
     const before = await turnsStored(database, callId, 1);
     // The first segment contains the first words.
-    await waitFor('the first segment', async () => {
-      const file = await database.recordingFiles.findById(callId).lean();
-      return (file?.objects?.stored ?? 0) > 0 ? file : undefined;
-    });
+    await isRecorded(callId);
     process.kill(await mediaProcessOf(stack, callId), 'SIGKILL');
     const call = await waitFor(`the end of ${callId}`, async () => {
       const found = await database.calls.findById(callId).lean<CallDocument>();
@@ -196,7 +222,8 @@ describe('a service that stores recordings in S3', () => {
   });
 
   describe('a phone number', () => {
-    const NUMBER = '+12025550100';
+    /** Of a person who talks until the call is ended. */
+    const NUMBER = '+12025550108';
     const OTHER = '+12025550102';
     let calls: string[];
 
@@ -221,9 +248,9 @@ describe('a service that stores recordings in S3', () => {
           ...agent,
           to_phone_number: OTHER,
           input_parameters: JSON.stringify({
-            phone: '+1 (202) 555-0100',
-            local: ['202 555 0100', '2025550100'],
-            digits: 2_025_550_100,
+            phone: '+1 (202) 555-0108',
+            local: ['202 555 0108', '2025550108'],
+            digits: 2_025_550_108,
           }),
         }),
       ]);
@@ -251,7 +278,12 @@ describe('a service that stores recordings in S3', () => {
 
     it('leaves no trace in the database, in the object storage and in Temporal', async () => {
       const [callId = '', mentioning = '', received = ''] = calls;
-      for (const id of calls) await hasEnded(id);
+      await isRecorded(callId);
+      expect((await request(`/calls/${callId}/cancel`, { method: 'POST' })).status).toBe(200);
+      for (const id of calls) {
+        await hasEnded(id);
+        await hasClosed(id);
+      }
       const before = await database.calls.findById(callId).lean<CallDocument>();
       const entries = await database.ledgerEntries.find({}).lean();
       expect(await bucket.keysWith(callId)).not.toEqual([]);
@@ -268,7 +300,7 @@ describe('a service that stores recordings in S3', () => {
       });
       expect(result).toMatchObject({ calls_in_progress: [], not_erased: {} });
       // Without its country code as well, because the other party has the same one.
-      for (const text of ['2025550100', '(202) 555-0100', '202 555 0100'])
+      for (const text of ['2025550108', '(202) 555-0108', '202 555 0108'])
         expect(await collectionsWith(text)).toEqual([]);
       expect(await bucket.keysWith(callId)).toEqual([]);
       expect(await workflowsWith(NUMBER.slice(1))).toEqual([]);
