@@ -4,7 +4,7 @@ import { percentile } from '../bench/figures.js';
 import { selfTimes, timesByPackage } from '../bench/report/profile.js';
 import { parseBenchArguments } from '../bench/report/options.js';
 import { shortNumber, tableOf } from '../bench/report/table.js';
-import { cpuMsOf, residentBytesOf } from '../bench/stack/cpu.js';
+import { cpuMsOf, residentBytesOf, treeCpuMs } from '../bench/stack/cpu.js';
 
 const command = (operation: string, name: string, collection: string, role = 'api') => ({
   role,
@@ -126,6 +126,19 @@ describe('the figures of processes', () => {
     expect(() => cpuMsOf('4242 (node) S 1')).toThrow('unexpected format');
   });
 
+  it('adds up the CPU time of a process and its descendants', () => {
+    const stat = (pid: number, parent: number, ticks: number) =>
+      [pid, `${pid} (x) S ${parent} 2 3 4 5 6 7 8 9 10 ${ticks} 0 13`] as const;
+    const stats = new Map<number, string>([
+      stat(1, 0, 100),
+      stat(7, 1, 10),
+      stat(8, 7, 2),
+      stat(9, 8, 1),
+      stat(5, 1, 50),
+    ]);
+    expect(treeCpuMs(7, stats)).toBe(130);
+  });
+
   it('reads the resident memory of a process', () => {
     expect(residentBytesOf('VmPeak:\t  900 kB\nVmRSS:\t  128 kB\nThreads: 1\n')).toBe(131_072);
     expect(() => residentBytesOf('')).toThrow('unexpected format');
@@ -133,10 +146,11 @@ describe('the figures of processes', () => {
 });
 
 describe('the arguments of the benchmark', () => {
-  const known = ['calls', 'get'];
+  const rows = ['calls', 'get'];
+  const known = { rows, scale: ['open-calls', 'load'] };
 
   it('runs all rows in three rounds by default', () => {
-    expect(parseBenchArguments([], known)).toEqual({ rows: known, rounds: 3, profile: false });
+    expect(parseBenchArguments([], known)).toEqual({ rows, rounds: 3, profile: false });
   });
 
   it('selects rows, rounds and the file', () => {
@@ -148,6 +162,30 @@ describe('the arguments of the benchmark', () => {
     expect(() => parseBenchArguments(['--only', 'set'], known)).toThrow('--only set: unknown row');
     expect(() => parseBenchArguments(['--rounds', '2'], known)).toThrow('--rounds must be a whole number from 3 to 20');
     expect(() => parseBenchArguments(['--quick'], known)).toThrow("Unknown option '--quick'");
+  });
+
+  it('runs the stages with many calls only on demand', () => {
+    const standard = { rows: known.scale, rounds: 3, profile: false, temporal: 'development' };
+    expect(parseBenchArguments(['--scale'], known)).toEqual({ ...standard, scale: { calls: 10_000, minutes: 20 } });
+    const args = ['--scale', '--calls', '500', '--minutes', '2', '--only', 'load', '--temporal', 'server'];
+    expect(parseBenchArguments(args, known)).toEqual({
+      ...standard,
+      rows: ['load'],
+      temporal: 'server',
+      scale: { calls: 500, minutes: 2 },
+    });
+  });
+
+  it.each([
+    [['--calls', '500'], '--calls needs --scale.'],
+    [['--temporal', 'server'], '--temporal needs --scale.'],
+    [['--scale', '--calls', '99'], '--calls must be a whole number from 100 to 100,000.'],
+    [['--scale', '--minutes', '0.5'], '--minutes must be a whole number from 1 to 1,440.'],
+    [['--scale', '--temporal', 'cloud'], '--temporal must be development or server.'],
+    [['--scale', '--only', 'get'], '--only get: unknown row; the rows are open-calls, load.'],
+    [['--scale', '--profile'], '--scale takes no profiles.'],
+  ])('rejects %p', (args, message) => {
+    expect(() => parseBenchArguments(args, known)).toThrow(message);
   });
 });
 

@@ -17,7 +17,8 @@ export interface BareResponse {
 
 /** The least that an API must do: it stores the request and starts the workflow, and passes on the carrier's report. */
 async function main(): Promise<void> {
-  const { mongodbUri, temporalAddress, taskQueue } = bareSettings();
+  const { mongodbUri, temporalAddress, taskQueue, staysOpen = false } = bareSettings();
+  const workflowType = staysOpen ? 'BareOpenCallWorkflow' : 'BareCallWorkflow';
   const { connection: database } = await openConnection(mongodbUri);
   const requests = database.collection<{ _id: string; text: string }>('requests');
   const connection = await Connection.connect({ address: temporalAddress });
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
     if (what === 'over') return client.workflow.getHandle(callId).signal('over');
     await requests.insertOne({ _id: callId, text: 'x'.repeat(500) });
     await client.workflow.executeUpdateWithStart('reserved', {
-      startWorkflowOperation: new WithStartWorkflowOperation('BareCallWorkflow', {
+      startWorkflowOperation: new WithStartWorkflowOperation(workflowType, {
         workflowId: callId,
         taskQueue,
         args: [callId],

@@ -33,6 +33,7 @@ export async function startBareService(
     carrierUrl: carrier.url,
     inboxUrl: inbox.url,
     maxCachedWorkflows,
+    staysOpen: overAfterMs === 'never',
   });
   const { connection: database } = await openConnection(servers.mongodbUri(`bare_${id}`));
   await database.collection<{ _id: string; heldMicros: number }>('accounts').insertOne({ _id: 'acct', heldMicros: 0 });
@@ -52,6 +53,9 @@ export async function startBareService(
       await ask('start', callId);
       return callId;
     },
+
+    /** Reports the end of a call that stays open. */
+    over: (callId: string): Promise<void> => ask('over', callId),
 
     async stop(): Promise<void> {
       for (const role of Object.values(roles)) await role.stop(8_000);

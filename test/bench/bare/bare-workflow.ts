@@ -19,7 +19,16 @@ const { deliver } = proxyActivities<Pick<BareActivities, 'deliver'>>({ startToCl
  * A call with its durable steps and nothing else: reserve, dial, wait for the carrier's signal, settle, deliver the
  * webhook. The update returns when the reservation is done, as the response to a client does.
  */
-export async function BareCallWorkflow(callId: string): Promise<void> {
+export function BareCallWorkflow(callId: string): Promise<void> {
+  return runBareCall(callId, '40s');
+}
+
+/** The same call, which stays open until its signal arrives. */
+export function BareOpenCallWorkflow(callId: string): Promise<void> {
+  return runBareCall(callId, '4h');
+}
+
+async function runBareCall(callId: string, within: '40s' | '4h'): Promise<void> {
   let isReserved = false;
   let isOver = false;
   setHandler(defineUpdate<boolean>('reserved'), async () => {
@@ -30,7 +39,7 @@ export async function BareCallWorkflow(callId: string): Promise<void> {
   await local.reserve(callId);
   isReserved = true;
   await dial(callId);
-  await condition(() => isOver, '40s');
+  await condition(() => isOver, within);
   await local.settle(callId);
   await deliver(callId);
 }

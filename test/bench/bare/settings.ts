@@ -6,6 +6,8 @@ export interface BareSettings {
   carrierUrl: string;
   inboxUrl: string;
   maxCachedWorkflows: number;
+  /** Whether calls wait for hours for the signal; otherwise 40 s. */
+  staysOpen?: boolean;
 }
 
 const VARIABLE = 'BENCH_BARE';

@@ -1,9 +1,7 @@
 import { startBareService } from '../bare/bare-service.js';
 import { figureOf } from '../report/figure.js';
-import { readResidentBytes } from '../stack/cpu.js';
-import { openInspector } from '../stack/inspector.js';
-import type { NodeProcess } from '../stack/node-process.js';
 import { SILENT_CALLEE, startBenchService } from '../stack/service.js';
+import { usedBytes } from '../stack/used-bytes.js';
 import type { Row } from './row.js';
 import { inParallel, placeUntilAccepted } from './side.js';
 
@@ -44,12 +42,4 @@ export const memory: Row = {
 
 function openCalls(place: () => Promise<string>, calls: number): Promise<void> {
   return inParallel(calls, CALLERS, () => placeUntilAccepted(place));
-}
-
-/** Returns the resident memory after a garbage collection in all threads. */
-async function usedBytes({ pid, inspector: address }: NodeProcess): Promise<number> {
-  const inspector = await openInspector(address);
-  await inspector.collectGarbage();
-  await inspector.close();
-  return readResidentBytes(pid);
 }

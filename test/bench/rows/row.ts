@@ -13,6 +13,8 @@ export interface RowContext {
 export interface Row {
   name: string;
   about: string;
+  /** The time limit; 15 minutes by default. */
+  withinMs?: number;
   run(context: RowContext): Promise<RowResult>;
 }
 

@@ -111,7 +111,8 @@ export async function startBenchService(
   };
 }
 
-function roleEnvironment(servers: BenchServers, own: Record<string, string>): NodeJS.ProcessEnv {
+/** Returns the environment that all roles of the benchmark share. */
+export function roleEnvironment(servers: BenchServers, own: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
   return {
     PATH,
@@ -123,14 +124,23 @@ function roleEnvironment(servers: BenchServers, own: Record<string, string>): No
   };
 }
 
-async function createCustomer(database: Database, pepper: string) {
+/**
+ * Creates a customer with a live key and an agent.
+ * @param options.maxDurationSeconds how long its calls may last; 600 s by default
+ */
+export async function createCustomer(
+  database: Database,
+  pepper: string,
+  options: { balanceMicros?: number; maxDurationSeconds?: number } = {},
+) {
+  const { balanceMicros = BALANCE_MICROS, maxDurationSeconds } = options;
   const accounts = createAccounts(database);
   const { _id: accountId } = await accounts.create({ name: 'Benchmark', plan: 'scale' });
   await accounts.setLimits(accountId, { requestsPerMinute: 1_000_000, concurrentCalls: 100_000 });
   await createLedger(database).topUp({
     ledgerAccountId: ledgerAccountId(accountId, 'live'),
     paymentId: randomUUID(),
-    amountMicros: BALANCE_MICROS,
+    amountMicros: balanceMicros,
   });
   const agent = await createAgents(database).create({
     accountId,
@@ -138,6 +148,7 @@ async function createCustomer(database: Database, pepper: string) {
     instruction: 'Remind the caller of the appointment.',
     voice: 'amber',
     language: 'en-US',
+    ...(maxDurationSeconds === undefined ? {} : { maxDurationSeconds }),
   });
   const keys = createApiKeys({ database, pepper });
   const { secret: liveKey } = await keys.create({ accountId, mode: 'live', name: 'Benchmark' });

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StubDelivery } from './carrier/protocol.js';
+import type { Placed, ScaleService } from './scale-service.js';
+
+/** The pause before a rejected request is repeated. */
+const REPEAT_AFTER_MS = 250;
+const MOST_ATTEMPTS = 240;
+const DELIVERED_WITHIN_MS = 180_000;
+
+/** An accepted call of a load. */
+export interface LoadedCall {
+  callId: string;
+  startMs: number;
+  delivery?: StubDelivery;
+}
+
+/** Follows the calls that are placed, until their webhooks arrive. */
+export function followCalls(service: ScaleService) {
+  const calls = new Map<string, LoadedCall>();
+  const early = new Map<string, StubDelivery>();
+  const waiting = new Map<string, () => void>();
+  const responses: Placed[] = [];
+  let delivered = 0;
+  const stop = service.carrier.onDelivery((delivery) => {
+    const { webhookOf: callId } = delivery;
+    const call = calls.get(callId);
+    if (call === undefined) early.set(callId, delivery);
+    else settle(call, delivery);
+  });
+
+  function settle(call: LoadedCall, delivery: StubDelivery): void {
+    if (call.delivery !== undefined) return;
+    call.delivery = delivery;
+    delivered += 1;
+    waiting.get(call.callId)?.();
+    waiting.delete(call.callId);
+  }
+
+  return {
+    /** The accepted calls, in the order of their responses. */
+    calls,
+    /** All responses to requests for calls. */
+    responses,
+    delivered: () => delivered,
+    inFlight: () => calls.size - delivered,
+
+    /** Requests a call once. Returns it if it was accepted. */
+    async place(): Promise<LoadedCall | undefined> {
+      const placed = await service.place();
+      responses.push(placed);
+      if (placed.callId === undefined) return undefined;
+      const call: LoadedCall = { callId: placed.callId, startMs: placed.ms };
+      calls.set(call.callId, call);
+      const known = early.get(call.callId);
+      if (known !== undefined) settle(call, known);
+      return call;
+    },
+
+    /** Requests a call until it is accepted. */
+    async placeAccepted(): Promise<LoadedCall> {
+      for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+        const call = await this.place();
+        if (call !== undefined) return call;
+        await sleep(REPEAT_AFTER_MS);
+      }
+      throw new Error('a call was rejected for a minute');
+    },
+
+    /** Resolves when the webhook of a call has arrived; rejects if it takes too long. */
+    async end(call: LoadedCall): Promise<void> {
+      if (call.delivery !== undefined) return;
+      await new Promise<void>((resolve, reject) => {
+        const late = () => reject(new Error(`no webhook of ${call.callId} within ${DELIVERED_WITHIN_MS / 1_000} s`));
+        const timer = setTimeout(late, DELIVERED_WITHIN_MS);
+        waiting.set(call.callId, () => (clearTimeout(timer), resolve()));
+      });
+    },
+
+    /** Waits until every webhook has arrived. @returns the calls that have none in time */
+    async drain(withinMs = DELIVERED_WITHIN_MS): Promise<number> {
+      const giveUpAt = Date.now() + withinMs;
+      while (calls.size > delivered && Date.now() < giveUpAt) await sleep(100);
+      return calls.size - delivered;
+    },
+
+    stop,
+  };
+}
+
+export type FollowedCalls = ReturnType<typeof followCalls>;
+
+/**
+ * Calls a function at a constant rate, without waiting for it to end, until the time is over.
+ * @throws Error the first error of a call of the function
+ */
+export async function atRate(perSecond: number, ms: number, act: () => Promise<unknown>): Promise<void> {
+  const began = performance.now();
+  const acts: Promise<unknown>[] = [];
+  const failed: unknown[] = [];
+  for (let count = 0; (count * 1_000) / perSecond < ms && failed.length === 0; count += 1) {
+    const dueMs = began + (count * 1_000) / perSecond - performance.now();
+    if (dueMs > 0) await sleep(dueMs);
+    acts.push(act().catch((error: unknown) => void failed.push(error)));
+  }
+  await Promise.all(acts);
+  if (failed.length > 0) throw failed[0];
+}
