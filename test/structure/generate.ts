@@ -8,6 +8,7 @@ import { CHART_FILES } from './helm.js';
 import { lintConfig } from './lint-config.js';
 import { notice } from './notice.js';
 import { PROVIDER_LIST, providerList } from './provider-list.js';
+import { SCALING_PAGE, scalingPage } from './scaling-page.js';
 import { ROOT } from './sources.js';
 
 /** The generated files, each with the function that returns its text. */
@@ -21,6 +22,7 @@ export const GENERATED_FILES: Readonly<Record<string, () => string>> = {
   [CARRIER_APIS_LIST]: carrierApisList,
   [CARRIER_LIST]: carrierList,
   [PROVIDER_LIST]: providerList,
+  [SCALING_PAGE]: scalingPage,
   ...DASHBOARD_FILES,
   ...CHART_FILES,
 };
