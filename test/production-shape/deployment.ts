@@ -22,14 +22,7 @@ const NOTICED_AFTER_MS = 2.5 * HEALTH_EVERY_MS;
  * process of each other role after the other.
  */
 export async function deploy(context: ShapeContext, shape: Shape, placed: () => number): Promise<Step[]> {
-  const steps: Step[] = [];
-  const step = async (name: string, work: () => Promise<void>) => {
-    const [began, requests, calls] = [Date.now(), shape.client.requests(), placed()];
-    await work();
-    const seconds = Math.round((Date.now() - began) / 1_000);
-    steps.push({ name, seconds, requests: shape.client.requests() - requests, calls: placed() - calls });
-    context.report(`${name}: ${seconds} s`);
-  };
+  const { steps, step } = createSteps(context, shape, placed);
   const old = of(shape, 'worker');
   await step(`workers of ${SECOND_BUILD} start beside those of ${FIRST_BUILD}`, async () => {
     await Promise.all(startWorkers(shape, SECOND_BUILD));
@@ -39,15 +32,33 @@ export async function deploy(context: ShapeContext, shape: Shape, placed: () => 
     await waitUntilDrained(shape.temporalAddress, FIRST_BUILD);
     for (const worker of old) await remove(shape, worker);
   });
-  for (const role of ['worker', 'api', 'media', 'exporter'] as const) {
-    for (const instance of of(shape, role)) {
-      await step(`${instance.name} restarts`, async () => {
-        await instance.restart();
-        await sleep(NOTICED_AFTER_MS, undefined, { signal: context.signal });
-      });
-    }
+  for (const instance of inOrder(shape)) {
+    await step(`${instance.name} restarts`, () => restart(context, instance));
   }
   return steps;
+}
+
+/** Creates the list of steps, and a function that does one and adds it. */
+export function createSteps(context: ShapeContext, shape: Shape, placed: () => number) {
+  const steps: Step[] = [];
+  async function step(name: string, work: () => Promise<void>): Promise<void> {
+    const [began, requests, calls] = [Date.now(), shape.client.requests(), placed()];
+    await work();
+    const seconds = Math.round((Date.now() - began) / 1_000);
+    steps.push({ name, seconds, requests: shape.client.requests() - requests, calls: placed() - calls });
+    context.report(`${name}: ${seconds} s`);
+  }
+  return { steps, step };
+}
+
+/** The processes that restart while calls are in progress, workers first. */
+export const inOrder = (shape: Shape): Instance[] =>
+  (['worker', 'api', 'media', 'exporter'] as const).flatMap((role) => of(shape, role));
+
+/** Restarts a process, and waits until the proxy has noticed. */
+export async function restart({ signal }: ShapeContext, instance: Instance): Promise<void> {
+  await instance.restart();
+  await sleep(NOTICED_AFTER_MS, undefined, { signal });
 }
 
 /** The simulated carrier forgets its calls when it restarts, so it restarts when they have ended. */

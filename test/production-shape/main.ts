@@ -11,6 +11,7 @@ import { startLoad } from './load.js';
 import { readOptions, type Options } from './options.js';
 import { startPrometheus } from './prometheus.js';
 import { printReport } from './report.js';
+import { rotate } from './rotation.js';
 import { startShape } from './shape.js';
 
 /** The whole run, without the time to build servers the first time. */
@@ -31,7 +32,7 @@ async function run(context: ShapeContext, options: Options): Promise<boolean> {
   });
   let steps;
   try {
-    steps = await deploy(context, shape, () => load.placed.length + load.received.length);
+    steps = await (options.rotate ? rotate : deploy)(context, shape, () => load.placed.length + load.received.length);
   } finally {
     deploying = false;
   }

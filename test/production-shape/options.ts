@@ -9,6 +9,8 @@ export interface Options {
   embedded: boolean;
   /** Whether a Prometheus from PATH scrapes the roles, and its targets, rules and dashboards are checked. */
   prometheus: boolean;
+  /** Whether secrets are rotated while calls are placed, instead of a deployment. */
+  rotate: boolean;
   /** The file to which the log of all roles is written at the end; absent: it is not kept. */
   logs: string | undefined;
 }
@@ -25,10 +27,11 @@ export function readOptions(args: readonly string[]): Options {
       short: { type: 'boolean', default: false },
       logs: { type: 'string' },
       prometheus: { type: 'boolean', default: false },
+      rotate: { type: 'boolean', default: false },
     },
   });
   const calls = Number(values.calls ?? (values.short ? SHORT_CALLS : DEFAULT_CALLS));
   if (!Number.isInteger(calls) || calls < 1) throw new TypeError('--calls must be a whole number of calls.');
-  const { logs, prometheus, short } = values;
-  return { calls, everyMs: short ? 4_000 : 1_000, embedded: short, prometheus, logs };
+  const { logs, prometheus, rotate, short } = values;
+  return { calls, everyMs: short ? 4_000 : 1_000, embedded: short, prometheus, rotate, logs };
 }

@@ -13,7 +13,7 @@ export interface Instance {
   metricsPort: number;
   /** The port of the metrics of Temporal's SDK; workers only. */
   sdkMetricsPort?: number;
-  /** Ends the process as an orchestrator does, and starts the next one when it has ended. */
+  /** Ends the process as an orchestrator does, and starts the next one, with the variables of then, when it has ended. */
   restart(): Promise<void>;
   /** Ends the process for good. */
   stop(): Promise<void>;
@@ -33,14 +33,13 @@ const PORT_VARIABLES = { api: 'API_PORT', worker: 'WORKER_PORT', media: 'MEDIA_P
 /** Starts a role from the build as an orchestrator does, and waits until its health check says that it is ready. */
 export async function startInstance(
   context: ShapeContext,
-  p: { role: RoleName; name: string; env: NodeJS.ProcessEnv; port?: number; records: RoleRecords },
+  p: { role: RoleName; name: string; env: () => NodeJS.ProcessEnv; port?: number; records: RoleRecords },
 ): Promise<Instance> {
   const { role, name, records } = p;
   const metricsPort = await context.ports.take();
   const sdkMetricsPort = role === 'worker' ? await context.ports.take() : undefined;
   const port = p.port ?? (await context.ports.take());
-  const env = {
-    ...p.env,
+  const own = {
     METRICS_PORT: String(metricsPort),
     ...(role === 'exporter' ? {} : { [PORT_VARIABLES[role]]: String(port) }),
     ...(sdkMetricsPort === undefined ? {} : { WORKER_METRICS_ADDRESS: `127.0.0.1:${sdkMetricsPort}` }),
@@ -55,7 +54,7 @@ export async function startInstance(
       command: {
         file: process.execPath,
         args: [join(packageRoot(), 'dist/src/main.js'), role],
-        env,
+        env: { ...p.env(), ...own },
         onLine: (line) => records.logs.push(`${name} | ${line}`),
       },
       probe: () => isReady(`http://127.0.0.1:${health}`),

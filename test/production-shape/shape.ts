@@ -24,6 +24,7 @@ export const FIRST_BUILD = 'release-1';
 
 /** A whole installation, as in production, on this machine. */
 export interface Shape {
+  /** The variables of every role. A change applies to processes that start afterwards. */
   env: NodeJS.ProcessEnv;
   database: Database;
   customer: Customer;
@@ -80,7 +81,7 @@ export async function startShape(context: ShapeContext, options: Options): Promi
   const records: RoleRecords = { logs: [], faults: [] };
   const instances: Instance[] = [];
   const add = async (role: RoleName, name: string, own: NodeJS.ProcessEnv = {}, port?: number) => {
-    const all = { ...env, ...own };
+    const all = () => ({ ...env, ...own });
     const instance = await startInstance(context, { role, name, env: all, records, ...(port && { port }) });
     instances.push(instance);
     return instance;
