@@ -267,6 +267,22 @@ describe('requests for which a provider sends nothing', () => {
     expect(firstOf('c')).toBe(1);
   });
 
+  it('is not tried earlier because a call used it while all others were skipped, too', () => {
+    for (const call of ['a1', 'a2']) begin(call).failed({ message: 'failed' });
+    atMs = 1_000;
+    health.record(LLM, 'tried', { callId: 'a3', accountId: 'a' });
+    atMs = SKIPPED_FOR_MS - 1;
+    expect(firstOf('b')).toBe(2);
+  });
+
+  it('is skipped by an account only shortly after a trial without an end, if no other account skips it', () => {
+    hang('a1 a2');
+    atMs = SKIPPED_FOR_MS;
+    expect([firstOf('a'), firstOf('a'), firstOf('b')]).toEqual([1, 2, 1]);
+    atMs += 6_000;
+    expect(firstOf('a')).toBe(1);
+  });
+
   it('keep the circuit open by a trial if they happen in calls of several accounts', () => {
     hang('a1 b1 c1');
     atMs = SKIPPED_FOR_MS;

@@ -4,8 +4,11 @@ const FAILURES_TO_OPEN = 2;
 const UNCLEAR_CALLS_TO_OPEN = 3;
 /** How long a provider is skipped before one request tries it again, in ms. */
 export const SKIPPED_FOR_MS = 30_000;
-/** How long the others skip a provider while one request tries it again, in ms: longer than a provider may send nothing. */
-const TRIAL_MS = 5_000;
+/**
+ * How long the others skip a provider while one request tries it again, in ms: by default, longer than a provider with an
+ * alternative may send nothing.
+ */
+export const TRIAL_MS = 5_000;
 
 /** The health of one provider account, as this process sees it. */
 export interface Circuit {
@@ -45,7 +48,10 @@ export function reduceCircuit(circuit: Circuit, event: CircuitEvent): Circuit {
     case 'succeeded':
       return CLOSED_CIRCUIT;
     case 'tried':
-      return circuit.trialAtMs === undefined ? circuit : { ...circuit, trialAtMs: atMs + TRIAL_MS };
+      // A provider may be used while it is skipped if all others are, too. This does not make its next trial earlier.
+      return circuit.trialAtMs === undefined
+        ? circuit
+        : { ...circuit, trialAtMs: Math.max(circuit.trialAtMs, atMs + TRIAL_MS) };
     case 'failed': {
       const failures = circuit.failures + 1;
       const stays = failures < FAILURES_TO_OPEN && circuit.trialAtMs === undefined;

@@ -3,6 +3,7 @@ import {
   isOpen,
   reduceCircuit,
   SKIPPED_FOR_MS,
+  TRIAL_MS,
   type Circuit,
   type CircuitCall,
   type CircuitEvent,
@@ -47,8 +48,9 @@ export function createProviderHealth(now: () => number = () => performance.now()
     else if (known !== undefined || type === 'silent' || isTrial) {
       const event = { type: type === 'silent' ? ('failed' as const) : type, atMs: now() };
       own.delete(key);
-      // The account has no other trial for as long as the provider is skipped, so that those of others can come in between.
-      own.set(key, isTrial ? { ...circuit, trialAtMs: now() + SKIPPED_FOR_MS } : reduceCircuit(circuit, event));
+      // While all calls skip the provider, the account has no other trial for so long, so that those of others can come in between.
+      const pauseMs = circuitOf(id).trialAtMs === undefined ? TRIAL_MS : SKIPPED_FOR_MS;
+      own.set(key, isTrial ? { ...circuit, trialAtMs: now() + pauseMs } : reduceCircuit(circuit, event));
       const [oldest] = own.keys();
       if (own.size > MAX_OWN_CIRCUITS && oldest !== undefined) own.delete(oldest);
     }
