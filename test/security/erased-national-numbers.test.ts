@@ -101,11 +101,14 @@ describe('a caller whom the carrier reports in another form', () => {
     },
   );
 
-  it('is the same if the number was called with surplus digits, which networks ignore', async () => {
-    const surplus = await storeCall({ toPhoneNumber: `${NUMBER}55`, transcription: 'callee: My name is Ann.' });
-    await storeCall({ toPhoneNumber: '+12025550178' });
-    expect(await erase()).toMatchObject({ calls: [surplus], mentions: [], unsure: [], isComplete: true });
-  });
+  it.each([`${NUMBER}55`, `sip:${NUMBER}55@carrier.example.com`])(
+    'is the same with surplus digits, which networks ignore: %s',
+    async (toPhoneNumber) => {
+      const surplus = await storeCall({ toPhoneNumber, transcription: 'callee: My name is Ann.' });
+      await storeCall({ toPhoneNumber: '+12025550178' });
+      expect(await erase()).toMatchObject({ calls: [surplus], mentions: [], unsure: [], isComplete: true });
+    },
+  );
 
   it('is another person in a call of other countries', async () => {
     const parties = { fromPhoneNumber: '2025550179', toPhoneNumber: '+493012345678' };

@@ -135,7 +135,7 @@ export function createNumberSearch(database: CallsDatabase, patterns: NumberPatt
 
   const mayMatter = {
     ...patterns.unsure,
-    isIn: (text: string) => patterns.unsure.isIn(text) || patterns.isReachedBy(text),
+    isIn: (text: string) => patterns.unsure.isIn(text) || patterns.isReachedBy(userOf(text)),
   };
 
   /** Whether a document of a call says that a party had the number, whatever the country of the call. */
