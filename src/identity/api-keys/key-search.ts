@@ -38,7 +38,8 @@ export async function findKey(deps: KeySearchDeps, secret: string, hash: string)
     const found = await findByHash(deps, hashSecret(former, secret));
     if (found === null) continue;
     // The hash before stays: until they are restarted, other processes and requests in progress look for it.
-    const rehashed = [...(found.rehashed ?? []), hash].slice(-KEPT_HASHES);
+    // Builds of 0.3.0 before its release stored a single one, as a text.
+    const rehashed = [...[found.rehashed ?? []].flat(), hash].slice(-KEPT_HASHES);
     await deps.database.apiKeys.updateOne({ _id: found._id }, { $set: { rehashed, pepperId } });
     return found;
   }

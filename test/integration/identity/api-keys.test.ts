@@ -57,6 +57,10 @@ describe('API keys', () => {
     expect((await secondOf().authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
     expect(await secondOf().authenticate(unused.secret)).toBeNull();
 
+    // Builds of 0.3.0 before its release stored one hash, as a text.
+    const { keyId } = used.key;
+    const stored = await database.apiKeys.findOne({ keyId }).lean();
+    await database.apiKeys.collection.updateOne({ keyId }, { $set: { rehashed: stored?.rehashed?.[0] } });
     const thirdOf = (formerPeppers: string[] = []) => createApiKeys({ database, pepper: third, formerPeppers });
     expect((await thirdOf([second, PEPPER]).authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
     database.credentials.cache.dropAll();
