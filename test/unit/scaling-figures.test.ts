@@ -51,8 +51,8 @@ describe('the figures that the model starts from', () => {
   const known = { media: { calls: 200, cores: 0.5, kilobytesPerCall: 320 }, holdsPerSecondOfAccount: 150 };
   const figures = figuresOfRun(runWith(1_000, 400), runWith(300, 260), known);
 
-  it('takes the cost of a call from the highest rate, and that of a hold without the idle time', () => {
-    expect(figures.call.cpuMs).toEqual({ api: 30, worker: 60, mongodb: 90, temporal: 120 });
+  it('takes the cost of a call from the lowest rate, and that of a hold without the idle time', () => {
+    expect(figures.call.cpuMs).toEqual({ api: 25, worker: 50, mongodb: 75, temporal: 100 });
     expect(figures.hold.cpuMs).toEqual({ api: 6, worker: 12, mongodb: 18, temporal: 24 });
     expect(figures.call).toMatchObject({
       commands: 28,

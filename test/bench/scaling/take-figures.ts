@@ -61,8 +61,11 @@ export function figuresOfRun(
   const { call, hold } = results['answered-call'].details;
   const { calls, ours } = results['open-calls'].details;
   const { rounds, soak, stored } = results.load.details;
-  const best = rounds.toSorted((a, b) => b.callsPerSecond - a.callsPerSecond)[0];
-  if (best === undefined) throw new Error('the result has no rate');
+  const byRate = rounds.toSorted((a, b) => a.callsPerSecond - b.callsPerSecond);
+  // The model starts from one rate and is checked with another.
+  const [lowest, best] = [byRate[0], byRate.at(-1)];
+  if (lowest === undefined || best === undefined || lowest === best)
+    throw new Error('the result has fewer than two rates');
   const holdMs = (part: CpuPart) => {
     const withoutCalls = (ours.empty.cpu[part] / ours.empty.cpu.seconds) * ours.idle.cpu.seconds;
     return Math.max(0, ours.idle.cpu[part] - withoutCalls) / ours.idle.holds;
@@ -77,7 +80,7 @@ export function figuresOfRun(
       servers: machine.servers,
     },
     call: {
-      cpuMs: byPart((part) => best.cpu[part] / best.calls),
+      cpuMs: byPart((part) => lowest.cpu[part] / lowest.calls),
       ...costOf(call),
       storedDocuments: rounded(stored.documents),
       storedBytes: Math.round(stored.bytes),
@@ -121,12 +124,22 @@ function rounded(value: number): number {
   return Number(value.toPrecision(3));
 }
 
+/** JSON has no such number, so the tables would show 0. @throws Error that names a number that is not finite */
+function requireNumbers(value: unknown, path: string): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error(`${path} is not a number`);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, part] of Object.entries(value)) requireNumbers(part, `${path}.${name}`);
+}
+
 /** `npx tsx test/bench/scaling/take-figures.ts result.json smaller.json` writes the figures; then run `npm run structure`. */
-function main([file = '', smallerFile = file]: string[]): void {
+function main([file, smallerFile]: string[]): void {
+  // The check of the memory needs another run than the one that the model starts from.
+  if (file === undefined || smallerFile === undefined) throw new Error('name two results, the second with fewer calls');
   const read = <T>(path: string) => JSON.parse(readFileSync(path, 'utf8')) as T;
   const known = read<ScalingFigures>(FILE);
   const { media, holdsPerSecondOfAccount } = known;
   const figures = figuresOfRun(read(file), read(smallerFile), { media, holdsPerSecondOfAccount });
+  requireNumbers(figures, 'figures');
   writeFileSync(FILE, `${JSON.stringify(figures, null, 2)}\n`);
 }
 
