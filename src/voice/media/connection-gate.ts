@@ -8,7 +8,8 @@ export type ConnectionGate = ReturnType<typeof createConnectionGate>;
 
 /**
  * Limits connections without a verified signature, per client and in total. Above a limit, a new connection closes the
- * oldest one. A real carrier sends its signature within milliseconds, so the oldest is least likely to be a carrier's.
+ * oldest one. A real carrier sends its signature within milliseconds, so the oldest is least likely to be a carrier's. Signed
+ * streams that wait for their decision count, too.
  * @param limits.perClient connections per client address, as returned by `clientOf`
  */
 export function createConnectionGate(limits: { perClient: number; total: number }) {

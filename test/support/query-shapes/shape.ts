@@ -58,6 +58,7 @@ function restrictionOf(value: unknown): Restriction {
   if (value instanceof RegExp) return value.flags === '' ? ofPattern(value.source) : 'other';
   if (value === null) return 'missing';
   if (typeof value !== 'object') return 'values';
+  if ((value as { $exists?: unknown }).$exists === false) return 'missing';
   const operators = Object.keys(value).filter((key) => key.startsWith('$'));
   if (operators.length === 0 || operators.includes('$in') || operators.includes('$eq') || operators.includes('$all'))
     return 'values';
