@@ -159,7 +159,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
   };
 }
 
-/** Requests about calls in progress take turns with the inbound calls of the account. */
+/** Requests about calls in progress share the account fairly with its inbound calls. */
 const SHARING = { senderOf: ({ sender }: VerifiedRequest) => sender, groupsOf: () => ['calls'] };
 
 /** Whether an error means that none of our carrier accounts made the request. */

@@ -88,7 +88,7 @@ describe('a number without its country code in a call without a country, such as
   });
 });
 
-describe('a caller whom the carrier reports in another form', () => {
+describe('a caller that the carrier reports in another form', () => {
   it.each(['2025550179', LOCAL, 'sip:+12025550179@198.51.100.7', 'SIP:2025550179@example.com;user=phone'])(
     'is a party, so that the whole call is erased: %s',
     async (fromPhoneNumber) => {

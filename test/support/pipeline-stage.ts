@@ -74,7 +74,7 @@ export async function openStage(
     interim: [] as Pick<TranscriptTurn, 'speaker' | 'text'>[],
     latencies: [] as TurnLatency[],
     failures: [] as ProviderFailure[],
-    /** What the process remembers of providers. */
+    /** The health of providers that the process stores. */
     health: createProviderHealth(() => 0),
     ended: undefined as string | undefined,
     failed: undefined as Error | undefined,

@@ -30,7 +30,7 @@ function openRecordings() {
 }
 
 describe('a part of a recording', () => {
-  it('is read from the store without what follows it, which nobody has asked for', async () => {
+  it('is read from the store without the part that follows it', async () => {
     const { recordings, parts } = openRecordings();
     const recording = await recordings.read(CALL_ID);
     expect(await buffer(recording!.open({ first: 1_044, last: 1_044 }))).toHaveLength(1);

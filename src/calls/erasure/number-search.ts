@@ -208,7 +208,7 @@ function partyTexts({ fromPhoneNumber, toPhoneNumber, transferTo }: StoredDocume
   return [fromPhoneNumber, toPhoneNumber, transferTo].flatMap((text) => (typeof text === 'string' ? userOf(text) : []));
 }
 
-/** The number of a caller whom the carrier reports as a SIP address. Any other text is returned as it is. */
+/** The number of a caller that the carrier reports as a SIP address. Any other text is returned as it is. */
 function userOf(text: string): string {
   const [, user = text] = /^(?:sips?|tel):([^@;]*)/i.exec(text.trim()) ?? [];
   return user;

@@ -16,7 +16,7 @@ type Side = (typeof SIDES)[number];
 const FEWEST_ROUNDS = 7;
 const CALLS = 96;
 const WARM_UP_CALLS = 24;
-/** Reads are measured in turns, each so long. */
+/** How long the reads of one side are measured before those of the other. */
 const READING_MS = 1_000;
 const READING_TURNS = 4;
 const WARM_UP_MS = 2_000;
