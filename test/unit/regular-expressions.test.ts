@@ -22,11 +22,6 @@ const EXCEPTIONS: readonly { file: string; pattern: string | null; reason: strin
     pattern: null,
     reason: 'Made from the paths of the route table: fixed text and [^/]+ between slashes, which backtracks nowhere.',
   },
-  {
-    file: 'src/platform/numbering/national-numbers.ts',
-    pattern: null,
-    reason: 'Patterns of the numbering plans of google-libphonenumber, which see at most 20 digits.',
-  },
 ];
 
 /**

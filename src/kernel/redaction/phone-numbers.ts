@@ -4,7 +4,7 @@ import type { Digit } from './digit-runs.js';
 const MIN_DIGITS = 7;
 const MAX_DIGITS = 15;
 
-/** Whether digits, with a plus sign for an international number, are a phone number. May take three microseconds. */
+/** Whether digits, with a plus sign for an international number, are a phone number. Takes about 25 microseconds for each region. */
 export type IsPhoneNumber = (digits: string) => boolean;
 
 /** The number of times that one text may ask whether digits are a phone number. */

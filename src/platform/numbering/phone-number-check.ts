@@ -1,5 +1,4 @@
 import type { PhoneNumberUtil } from 'google-libphonenumber';
-import { createNationalNumbers, type NationalNumbers, type PlanSource } from './national-numbers.js';
 
 export type PhoneNumberCheck = ReturnType<typeof createPhoneNumberCheck>;
 
@@ -11,21 +10,11 @@ const OMITTED_PREFIX = '1';
 /** Checks whether digits are a phone number that somebody can call, with the plans of Google's libphonenumber. */
 export function createPhoneNumberCheck() {
   let util: PhoneNumberUtil | undefined;
-  let nationalOf: NationalNumbers | undefined;
-
-  function isValid(digits: string, region?: string): boolean {
-    const national = nationalOf?.(digits, region);
-    if (national === undefined || region === undefined || national !== digits) return national !== undefined;
-    const prefix = util?.getNddPrefixForRegion(region, true) ?? '';
-    return prefix === '' || prefix === OMITTED_PREFIX;
-  }
-
   return {
     /** Loads the plans, which cost 140 ms and 11 MB if the process has not loaded them yet. */
     async load(): Promise<void> {
       const { default: library } = await import('google-libphonenumber');
       util = library.PhoneNumberUtil.getInstance();
-      nationalOf = createNationalNumbers(util as PhoneNumberUtil & PlanSource);
     },
 
     /** Returns the regions of E.164 numbers and of language tags, in which people say numbers without a country code. */
@@ -41,11 +30,25 @@ export function createPhoneNumberCheck() {
      */
     isPhoneNumber(digits: string, regions: readonly string[]): boolean {
       if (util === undefined) return true;
-      if (digits.startsWith('+')) return isValid(digits);
-      if (digits.startsWith(INTERNATIONAL_PREFIX) && isValid(`+${digits.slice(2)}`)) return true;
-      return regions.some((region) => isValid(digits, region));
+      if (digits.startsWith('+')) return isValid(util, digits);
+      if (digits.startsWith(INTERNATIONAL_PREFIX) && isValid(util, `+${digits.slice(2)}`)) return true;
+      const plans = util;
+      return regions.some((region) => isValid(plans, digits, region));
     },
   };
+}
+
+function isValid(util: PhoneNumberUtil, digits: string, region?: string): boolean {
+  try {
+    const number = util.parse(digits, region);
+    if (!util.isValidNumber(number)) return false;
+    if (region === undefined || util.getNationalSignificantNumber(number) !== digits) return true;
+    const prefix = util.getNddPrefixForRegion(region, true) ?? '';
+    return prefix === '' || prefix === OMITTED_PREFIX;
+  } catch {
+    // Too short or too long.
+    return false;
+  }
 }
 
 function regionOf(util: PhoneNumberUtil, number: string): string | undefined {
