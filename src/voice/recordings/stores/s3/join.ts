@@ -86,9 +86,9 @@ export function createJoin(p: {
     try {
       await uploadParts({ file, place, length, uploadId }, stored ?? [], signal);
     } catch (error) {
-      if (isMissing(error) && !(await isToJoin(file))) {
+      if (!(await isToJoin(file))) {
         await bucket.abortUpload(place, uploadId);
-        // A deletion may have aborted the upload while it was completed.
+        // A deletion may have aborted the upload while it was completed. Stores report this in different ways, and the object may exist.
         if (await isDeleted(file)) await deleteBelow(place, signal);
       }
       throw error;
