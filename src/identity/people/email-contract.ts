@@ -24,7 +24,8 @@ export function normalEmail(text: string): string | undefined {
 /** Converts a domain to its form in DNS, as `domainToASCII` of node:url does, which the SDK cannot import. */
 function hostOf(domain: string): string | undefined {
   const given = NEVER_IN_DOMAIN.test(domain) ? undefined : urlFrom(`ws://${domain}`);
-  if (given === undefined) return undefined;
+  // Since version 24, Node.js checks labels in Punycode only if another label is not in ASCII.
+  if (given === undefined || urlFrom(`ws://${domain}.é`) === undefined) return undefined;
   const { hostname } = given;
   // Reject IP addresses, which must be in brackets and are not domains.
   return DOMAIN.test(hostname) && !/(?:^|\.)\d+$/.test(hostname) ? hostname : undefined;
