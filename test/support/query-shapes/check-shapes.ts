@@ -69,6 +69,10 @@ const MAY_READ_MORE: Readonly<Record<string, string>> = {
     'the command line lists all accounts',
   'src/identity/api-keys/api-key-queries.ts: api_keys by pepperId':
     'the command line compares its pepper with the keys',
+  'src/identity/api-keys/api-key-queries.ts: api_keys by pepperId, ordered by -createdAt':
+    'the command line compares its pepper with that of the key made last',
+  'src/identity/api-keys/api-key-queries.ts: api_keys by pepperId, ordered by -lastUsedAt':
+    'the command line compares its pepper with that of the key used last',
   'src/identity/api-keys/api-key-queries.ts: api_keys by pepperId, revokedAt, ordered by accountId, keyId':
     'the command line lists keys while the pepper changes',
   'src/identity/people/operators.ts: users by operator, ordered by createdAt, _id':
