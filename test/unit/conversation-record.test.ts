@@ -88,19 +88,6 @@ describe('the record of a conversation', () => {
     expect(progress).not.toHaveProperty('sessionLogs');
   });
 
-  it('reads few characters of earlier turns again to find a number that continues', () => {
-    const read: number[] = [];
-    const redactTurns = (texts: readonly string[]) => {
-      read.push(texts.join('').length);
-      return [...texts];
-    };
-    const redactor = { redact: (text: string) => text, redactTurns };
-    const record = createConversationRecord({ template, offsetMs: 0, earlier: null, redactor });
-    const said = [100, 10, 1_000, 400, 200, 1_000, 5];
-    for (const [index, length] of said.entries()) record.addTurn(turn('x'.repeat(length), index));
-    expect(read).toEqual([100, 110, 1_110, 1_400, 1_600, 1_600, 1_005]);
-  });
-
   it('contains the number of keys that the agent pressed, and not which', () => {
     const record = createConversationRecord({ template, offsetMs: 0, earlier: null });
     const result = { ok: true, result: 'pressed' } as const;

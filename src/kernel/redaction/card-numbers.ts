@@ -16,14 +16,11 @@ export interface DigitRange {
  * one remains. Takes time linear in the number of digits.
  */
 export function findCardNumbers(digits: readonly Digit[]): DigitRange[] {
-  const found: DigitRange[] = [];
-  if (digits.length < MIN_DIGITS) return found;
   const sums = checkSums(digits);
+  const found: DigitRange[] = [];
   for (let from = 0; from + MIN_DIGITS <= digits.length; from++) {
     for (let to = from + MIN_DIGITS; to <= Math.min(digits.length, from + MAX_DIGITS); to++) {
-      const sum = checkSumOf(sums, from, to);
-      // Only zeros have the sum 0.
-      if (sum > 0 && sum % 10 === 0 && isCard(digits, from, to)) join(found, { from, to });
+      if (isValid(sums, from, to) && isCard(digits, from, to)) join(found, { from, to });
     }
   }
   return found;
@@ -40,34 +37,33 @@ type CheckSums = readonly [doubledEven: readonly number[], doubledOdd: readonly 
 
 function checkSums(digits: readonly Digit[]): CheckSums {
   const sums: [number[], number[]] = [[0], [0]];
-  let [even, odd] = [0, 0];
   for (const [index, { value }] of digits.entries()) {
     const doubled = value > 4 ? value * 2 - 9 : value * 2;
-    even += index % 2 === 0 ? doubled : value;
-    odd += index % 2 === 0 ? value : doubled;
-    sums[0].push(even);
-    sums[1].push(odd);
+    sums[0].push((sums[0].at(-1) ?? 0) + (index % 2 === 0 ? doubled : value));
+    sums[1].push((sums[1].at(-1) ?? 0) + (index % 2 === 0 ? value : doubled));
   }
   return sums;
 }
 
-/** The sum of the digits, a multiple of 10 in a valid number. The second last is doubled, and every second one before it. */
-function checkSumOf(sums: CheckSums, from: number, to: number): number {
+/** Whether the digits have a valid check digit. Their second last digit is doubled, and every second one before it. */
+function isValid(sums: CheckSums, from: number, to: number): boolean {
   const sum = sums[to % 2 === 0 ? 0 : 1];
-  return (sum[to] ?? 0) - (sum[from] ?? 0);
+  return ((sum[to] ?? 0) - (sum[from] ?? 0)) % 10 === 0;
 }
 
 function isCard(digits: readonly Digit[], from: number, to: number): boolean {
-  if (to - from === digits.length) return true;
-  return isOfNetwork(digits, from, to) || isGrouped(digits, from, to);
+  const part = digits.slice(from, to);
+  if (part.every(({ value }) => value === 0)) return false;
+  if (part.length === digits.length) return true;
+  return isOfNetwork(part) || isGrouped(digits, from, to);
 }
 
 /** Whether the length fits the first digits, as the large networks issue them. */
-function isOfNetwork(digits: readonly Digit[], from: number, to: number): boolean {
-  const [first, second] = [digits[from]?.value ?? 0, digits[from + 1]?.value ?? 0];
-  switch (to - from) {
+function isOfNetwork(part: readonly Digit[]): boolean {
+  const [first = 0, second = 0] = part.map(({ value }) => value);
+  switch (part.length) {
     case 14:
-      return first === 3 && (second === 0 || second === 6 || second === 8 || second === 9);
+      return first === 3 && [0, 6, 8, 9].includes(second);
     case 15:
       return first === 3 && (second === 4 || second === 7);
     case 16:

@@ -1,4 +1,4 @@
-import { numberWordOf, type NumberWord } from './number-words.js';
+import { numberWordOf } from './number-words.js';
 import { digitValue, isGap, plusBefore } from './written-digits.js';
 
 /** A part of a text. */
@@ -20,8 +20,8 @@ export interface DigitRun {
   plusAt?: number;
 }
 
-/** A word or a row of figures in any script. A word may be hyphenated where a line can end. */
-const TOKEN = /\p{L}[\p{L}\p{M}\u00ad\u200c\u200d]*|\p{Nd}+/uy;
+/** Words and rows of figures, each in any script. A word may be hyphenated where a line can end. */
+const TOKEN = /\p{L}[\p{L}\p{M}\u00ad\u200c\u200d]*|\p{Nd}+/gu;
 const UNSEEN_IN_WORD = /[\u00ad\u200c\u200d]/g;
 /** Between the words of a number such as twenty-one. */
 const HYPHEN = /^[\s\p{Pd}]$/u;
@@ -29,51 +29,22 @@ const HYPHEN = /^[\s\p{Pd}]$/u;
 /** Finds the runs of digits of a text, in time linear in its length. */
 export function findDigitRuns(text: string): DigitRun[] {
   const builder = createRunBuilder();
-  let beforeAt = 0;
   let end = 0;
-  for (let start = 0; start < text.length; start = Math.max(start + 1, end)) {
-    const next = endOfToken(text, start);
-    if (next === start) continue;
-    const word = withoutHyphens(text.slice(start, next));
-    const meaning = isNumeral(word) ? 'figures' : numberWordOf(word);
-    if (meaning === undefined) builder.close();
-    else {
-      const gap = text.slice(end, start);
-      const plusAt = plusBefore(text, start, end);
-      if (plusAt !== undefined || !isGap(gap) || (gap === ':' && isTime(text.slice(beforeAt, end), word)))
-        builder.close();
-      if (meaning === 'figures') builder.addFigures(word, start, plusAt);
-      else builder.addWord(word, meaning, { range: { start, end: next }, gap });
-    }
-    beforeAt = start;
-    end = next;
+  let before = '';
+  for (const token of text.matchAll(TOKEN)) {
+    const [word] = token;
+    const { index: start } = token;
+    const gap = text.slice(end, start);
+    const plusAt = plusBefore(text, start, end);
+    if (plusAt !== undefined || !isGap(gap) || isTime(before, gap, word)) builder.close();
+    end = start + word.length;
+    if (isNumeral(word)) builder.addFigures(word, start, plusAt);
+    else builder.addWord(word.replace(UNSEEN_IN_WORD, ''), { start, end }, gap);
+    before = word;
   }
   builder.close();
   return builder.runs;
 }
-
-/** Returns the end of the word or the row of figures that begins at a position; the position if there is none. */
-function endOfToken(text: string, start: number): number {
-  let end = start;
-  const first = text.charCodeAt(start);
-  // Most characters are of ASCII, which needs no search.
-  if (isLetter(first)) while (isLetter(text.charCodeAt(end))) end += 1;
-  else if (isFigure(first)) while (isFigure(text.charCodeAt(end))) end += 1;
-  else if (first < FIRST_BEYOND_ASCII) return start;
-  if (end > start && !(text.charCodeAt(end) >= FIRST_BEYOND_ASCII)) return end;
-  TOKEN.lastIndex = start;
-  return start + (TOKEN.exec(text)?.[0].length ?? 0);
-}
-
-const FIRST_BEYOND_ASCII = 128;
-const isFigure = (code: number) => code >= 48 && code <= 57;
-const isLetter = (code: number) => (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
-
-const isNumeral = (token: string) => isFigure(token.charCodeAt(0)) || NUMERAL.test(token);
-const NUMERAL = /^\p{Nd}/u;
-
-const withoutHyphens = (word: string) => (HAS_UNSEEN.test(word) ? word.replace(UNSEEN_IN_WORD, '') : word);
-const HAS_UNSEEN = /[\u00ad\u200c\u200d]/;
 
 /** Collects digits into runs. */
 function createRunBuilder() {
@@ -88,13 +59,6 @@ function createRunBuilder() {
   let isTens = false;
   /** Whether the last word was `quatre`, which begins `quatre-vingts`. */
   let isQuatre = false;
-  const knownValues = new Map<string, number>();
-
-  function valueOf(figure: string): number {
-    const value = knownValues.get(figure) ?? digitValue(figure);
-    knownValues.set(figure, value);
-    return value;
-  }
 
   function close(): void {
     if (run.digits.length > 0) runs.push(run);
@@ -151,18 +115,19 @@ function createRunBuilder() {
 
     addFigures(figures: string, start: number, plusAt: number | undefined): void {
       let at = start;
-      const ends: number[] = [];
+      const ranges: Range[] = [];
       const values: number[] = [];
       for (const figure of figures) {
-        values.push(valueOf(figure));
+        ranges.push({ start: at, end: at + figure.length });
+        values.push(digitValue(figure));
         at += figure.length;
-        ends.push(at);
       }
-      const rangeOf = (index: number) => ({ start: ends[index - 1] ?? start, end: ends[index] ?? at });
-      add(values, rangeOf, plusAt ?? saidPlusAt);
+      add(values, (index) => ranges[index] ?? { start, end: at }, plusAt ?? saidPlusAt);
     },
 
-    addWord(word: string, meaning: NumberWord, { range, gap }: { range: Range; gap: string }): void {
+    addWord(word: string, range: Range, gap: string): void {
+      const meaning = numberWordOf(word);
+      if (meaning === undefined) return close();
       switch (meaning.kind) {
         case 'digits':
           addSaid(meaning.digits, range, { gap, isTens: meaning.isTens === true });
@@ -182,12 +147,14 @@ function createRunBuilder() {
         case 'filler':
           isTens = false;
       }
-      isQuatre = meaning.kind === 'digits' && meaning.digits === '4' && word.toLowerCase() === 'quatre';
+      isQuatre = word.toLowerCase() === 'quatre';
     },
   };
 }
 
-/** Whether a colon between figures is that of a time, such as 10:30. */
-function isTime(before: string, after: string): boolean {
-  return /^\d\d?$/.test(before) && /^[0-5]\d$/.test(after);
+/** Whether a colon is that of a time, such as 10:30. */
+function isTime(before: string, gap: string, after: string): boolean {
+  return gap === ':' && /^\d\d?$/.test(before) && /^[0-5]\d$/.test(after);
 }
+
+const isNumeral = (token: string) => /^\p{Nd}/u.test(token);

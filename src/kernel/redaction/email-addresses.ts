@@ -6,8 +6,6 @@ const MAX_LOCAL = 64;
 const MAX_DOMAIN = 255;
 const LOCAL = /[\p{L}\p{M}\p{N}\u200b._%+'-]/u;
 const DOMAIN = /[\p{L}\p{M}\p{N}\u200b.-]/u;
-/** A sign that may begin another form of the at sign. */
-const MAY_BE_AT = /[\uff20\ufe6b([{]/;
 /** A domain with a dot and a name of letters after it. */
 const WHOLE_DOMAIN = /\.\p{L}{2,63}$/u;
 
@@ -39,7 +37,7 @@ const MAX_WORDS = 40;
 
 /** Finds e-mail addresses, written or said (`ada at example dot com`), in time linear in the length of the text. */
 export function findEmailAddresses(text: string): Range[] {
-  return [...writtenAddresses(MAY_BE_AT.test(text) ? withPlainSigns(text) : text), ...spokenAddresses(text)];
+  return [...writtenAddresses(withPlainSigns(text)), ...spokenAddresses(text)];
 }
 
 function writtenAddresses(text: string): Range[] {
@@ -47,12 +45,10 @@ function writtenAddresses(text: string): Range[] {
   for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
     const left = text[at - 1] === ' ' ? at - 1 : at;
     const right = text[at + 1] === ' ' ? at + 2 : at + 1;
-    let end = endOf(text, { from: right, step: 1, most: MAX_DOMAIN, allowed: DOMAIN });
-    while (end > right && (text[end - 1] === '.' || text[end - 1] === '-')) end -= 1;
-    const domain = text.slice(right, end);
-    if (!domain.includes('.') || !WHOLE_DOMAIN.test(domain.replaceAll('\u200b', ''))) continue;
     const start = endOf(text, { from: left, step: -1, most: MAX_LOCAL, allowed: LOCAL });
-    if (start < left) found.push({ start, end });
+    let end = endOf(text, { from: right, step: 1, most: MAX_DOMAIN, allowed: DOMAIN });
+    while (end > right && /[.-]/.test(text[end - 1] ?? '')) end -= 1;
+    if (start < left && WHOLE_DOMAIN.test(text.slice(right, end).replaceAll('\u200b', ''))) found.push({ start, end });
   }
   return found;
 }
@@ -76,49 +72,33 @@ interface Word extends Range {
 const WORD = /\S+/gu;
 const BEFORE_WORD = /^["'“‘„«([{<]+/u;
 const AFTER_WORD = new Set('"\'”’“»)]}>,.;:!?…');
-/** The beginning of all words for the at sign. Few other words begin so. */
-const MAY_BE_SIGN = /^["'“‘„«([{<]*[@aä]/iu;
 
-/** Reads a word of a text; undefined if the text has no more words. */
-type WordAt = (index: number) => Word | undefined;
-
-/** The words of a text, which are read when they are needed: most texts have no address. */
-function wordsOf(text: string): { found: readonly RegExpExecArray[]; wordAt: WordAt } {
-  const found = [...text.matchAll(WORD)];
-  const words: Word[] = [];
-  const wordAt = (index: number) => {
-    const match = found[index];
-    return match && (words[index] ??= wordIn(match));
-  };
-  return { found, wordAt };
-}
-
-function wordIn({ 0: whole, index }: RegExpExecArray): Word {
-  const skipped = BEFORE_WORD.exec(whole)?.[0].length ?? 0;
-  let end = whole.length;
-  while (end > skipped && AFTER_WORD.has(whole[end - 1] ?? '')) end -= 1;
-  const text = end - skipped > MAX_DOMAIN ? '' : whole.slice(skipped, end).normalize('NFC').toLowerCase();
-  return { start: index + skipped, end: index + end, text };
+function wordsOf(text: string): Word[] {
+  return Array.from(text.matchAll(WORD), ({ 0: whole, index }) => {
+    const skipped = BEFORE_WORD.exec(whole)?.[0].length ?? 0;
+    let end = whole.length;
+    while (end > skipped && AFTER_WORD.has(whole[end - 1] ?? '')) end -= 1;
+    const text = end - skipped > MAX_DOMAIN ? '' : whole.slice(skipped, end).normalize('NFC').toLowerCase();
+    return { start: index + skipped, end: index + end, text };
+  });
 }
 
 function spokenAddresses(text: string): Range[] {
-  const { found: words, wordAt } = wordsOf(text);
+  const words = wordsOf(text);
   const found: Range[] = [];
-  for (const [index, [whole]] of words.entries()) {
-    const sign = MAY_BE_SIGN.test(whole) ? (wordAt(index)?.text ?? '') : '';
-    const dots = Object.hasOwn(DOTS, sign) ? DOTS[sign] : undefined;
+  for (const [index, word] of words.entries()) {
+    const dots = Object.hasOwn(DOTS, word.text) ? DOTS[word.text] : undefined;
     if (dots === undefined) continue;
-    const last = wordAt(lastOfDomain(wordAt, index + 1, dots) ?? -1);
-    if (last === undefined) continue;
-    const first = wordAt(firstOfLocal(wordAt, index));
-    if (first !== undefined) found.push({ start: first.start, end: last.end });
+    const first = words[firstOfLocal(words, index)];
+    const last = words[lastOfDomain(words, index + 1, dots) ?? -1];
+    if (first !== undefined && last !== undefined) found.push({ start: first.start, end: last.end });
   }
   return found;
 }
 
 /** The index of the first word of the part before the at sign: letters, digits and words between dots. */
-function firstOfLocal(wordAt: WordAt, at: number): number {
-  const textAt = (index: number) => wordAt(index)?.text ?? '';
+function firstOfLocal(words: readonly Word[], at: number): number {
+  const textAt = (index: number) => words[index]?.text ?? '';
   let first = at - 1;
   while (first > 0 && at - first < MAX_WORDS) {
     const before = textAt(first - 1);
@@ -138,8 +118,8 @@ function isSpelled(word: string, before: string): boolean {
 const isNumberWord = (word: string) => ['digits', 'zeros', 'repeat'].includes(numberWordOf(word)?.kind ?? '');
 
 /** The index of the last word of the domain; undefined if the words are no domain. */
-function lastOfDomain(wordAt: WordAt, from: number, dots: readonly string[]): number | undefined {
-  const textAt = (index: number) => wordAt(index)?.text ?? '';
+function lastOfDomain(words: readonly Word[], from: number, dots: readonly string[]): number | undefined {
+  const textAt = (index: number) => words[index]?.text ?? '';
   if (ARTICLES.has(textAt(from))) return undefined;
   if (isDomain(textAt(from))) return from;
   const dot = [1, 2, 3].map((count) => from + count).find((index) => dots.includes(textAt(index)));

@@ -62,8 +62,6 @@ const FILLERS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Words that are written as the words above are. */
-const IS_PLAIN = /^[a-z]*$/;
 /** Longer words have no meaning here, and normalizing a long row of accents takes long. */
 const MAX_LENGTH = 20;
 
@@ -79,32 +77,31 @@ export type NumberWord =
   | { kind: 'and' }
   | { kind: 'filler' };
 
-/** The meanings of all words above. A text has many words, so one look-up must find a meaning. */
-const MEANINGS: ReadonlyMap<string, NumberWord> = new Map<string, NumberWord>([
-  ...Object.entries(ZEROS).map(([word, digits]) => [word, { kind: 'zeros', digits }] as const),
-  ...Object.entries(REPEATS).map(([word, times]) => [word, { kind: 'repeat', times: Number(times) }] as const),
-  ...Object.entries(TENS).map(([word, digits]) => [word, { kind: 'digits', digits, isTens: true }] as const),
-  ...Object.entries({ ...TEENS, ...DIGITS }).map(([word, digits]) => [word, { kind: 'digits', digits }] as const),
-  ...Array.from(ANDS, (word) => [word, { kind: 'and' }] as const),
-  ...Array.from(FILLERS, (word) => [word, { kind: 'filler' }] as const),
-  ['plus', { kind: 'plus' }],
-]);
-
 /** @returns undefined for a word that is no part of a number */
 export function numberWordOf(word: string): NumberWord | undefined {
   if (word.length > MAX_LENGTH) return undefined;
-  const known = MEANINGS.get(word);
-  if (known !== undefined || IS_PLAIN.test(word)) return known ?? germanPair(word);
   const key = word.normalize('NFC').toLowerCase();
-  return MEANINGS.get(key) ?? germanPair(key);
+  if (key === 'plus') return { kind: 'plus' };
+  if (FILLERS.has(key)) return { kind: 'filler' };
+  if (ANDS.has(key)) return { kind: 'and' };
+  const digits = valueIn(DIGITS, key) ?? valueIn(TEENS, key) ?? germanPair(key);
+  if (digits !== undefined) return { kind: 'digits', digits };
+  const tens = valueIn(TENS, key);
+  if (tens !== undefined) return { kind: 'digits', digits: tens, isTens: true };
+  const zeros = valueIn(ZEROS, key);
+  if (zeros !== undefined) return { kind: 'zeros', digits: zeros };
+  const times = valueIn(REPEATS, key);
+  return times === undefined ? undefined : { kind: 'repeat', times: Number(times) };
 }
 
-function germanPair(word: string): NumberWord | undefined {
-  if (!word.includes('und')) return undefined;
+function germanPair(word: string): string | undefined {
   const [, unit = '', tens = ''] = GERMAN_PAIR.exec(word) ?? [];
-  const value = Object.hasOwn(TENS, tens) ? TENS[tens] : undefined;
-  if (value === undefined) return undefined;
-  return { kind: 'digits', digits: `${value.charAt(0)}${unit === 'ein' ? '1' : DIGITS[unit]}` };
+  const value = valueIn(TENS, tens);
+  return value === undefined ? undefined : `${value.charAt(0)}${unit === 'ein' ? '1' : valueIn(DIGITS, unit)}`;
+}
+
+function valueIn(table: Readonly<Record<string, string>>, word: string): string | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
 }
 
 function wordsOf(table: Readonly<Record<string, string>>): Record<string, string> {

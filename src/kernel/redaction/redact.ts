@@ -74,10 +74,9 @@ function findAll(text: string, { kinds, isPhoneNumber }: Redaction): Found[] {
 
 /** Creates the check whether a range is in the number of a bank account. It must be asked in the order of the ranges. */
 function createAccountCheck(text: string): (range: Range) => boolean {
-  let accounts: readonly Range[] | undefined;
+  const accounts = findBankAccounts(text);
   let next = 0;
   return ({ start, end }) => {
-    accounts ??= findBankAccounts(text);
     while ((accounts[next]?.end ?? Infinity) <= start) next += 1;
     return (accounts[next]?.start ?? Infinity) < end;
   };

@@ -3,11 +3,7 @@ const UNSEEN = /[\p{Cf}\p{M}]/u;
 const ALL_UNSEEN = /[\p{Cf}\p{M}]+/gu;
 /** Characters that may be between two digits of a number. */
 const GAP = /^[\s().,/\\[\]*_:;|~\u00b7\u2022\u2212\p{Pd}]*$/u;
-/** A sign that is never between two digits of a number. */
-const NO_GAP = /[!-'+<-@^`{}]/;
 const MAX_GAP = 12;
-const ONE_TO_NINE = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-const FIRST_DIGITS = /^\p{Nd}*/u;
 const BRACKET = /\(/;
 const SPACE = /\s/;
 const BEFORE_LENGTH = 16;
@@ -64,8 +60,6 @@ function filled(escape: string, character: string): string {
 /** Whether digits with this text between them can belong to one number. */
 export function isGap(text: string): boolean {
   if (text === ' ' || text === '') return true;
-  if (NO_GAP.test(text)) return false;
-  if (text.length <= MAX_GAP && GAP.test(text)) return true;
   const seen = text.replace(ALL_UNSEEN, '');
   return seen.length <= MAX_GAP && GAP.test(seen.normalize('NFKC'));
 }
@@ -86,7 +80,6 @@ export function withUnseen(text: string, end: number): number {
  */
 export function plusBefore(text: string, at: number, from: number): number | undefined {
   const first = Math.max(from, at - BEFORE_LENGTH);
-  if (!text.slice(first, at).includes('+')) return undefined;
   let position = at;
   const skip = (pattern: RegExp, most: number) => {
     for (let n = 0; n < most && position > first && pattern.test(text.charAt(position - 1)); n += 1) position -= 1;
@@ -104,11 +97,10 @@ export function plusBefore(text: string, at: number, from: number): number | und
  * directly are variants of the Latin ones.
  */
 export function digitValue(digit: string): number {
-  if (digit >= '0' && digit <= '9' && digit.length === 1) return Number(digit);
-  const figure = digit.normalize('NFKC');
+  const figure = /^\d$/.test(digit) ? digit : digit.normalize('NFKC');
   if (figure >= '0' && figure <= '9') return Number(figure);
   const codePoint = figure.codePointAt(0) ?? 0;
-  const before = String.fromCodePoint(...ONE_TO_NINE.map((below) => codePoint - below));
-  const [digits = ''] = FIRST_DIGITS.exec(before) ?? [];
-  return Array.from(digits).length;
+  let below = 0;
+  while (below < 9 && /^\p{Nd}/u.test(String.fromCodePoint(codePoint - below - 1))) below += 1;
+  return below;
 }

@@ -7,8 +7,6 @@ const MAX_TURNS = 20_000;
 const MAX_TEXT_BYTES = 2 * 1_024 * 1_024;
 /** People dictate a number in parts, and hear a word of the agent between them. */
 const MAX_TURNS_OF_NUMBER = 6;
-/** Parts of a number or address have fewer characters together. More would take longer to read, and audio must not wait. */
-const MAX_CHARACTERS_OF_NUMBER = 500;
 const CUT = '(The transcript is cut here: it is too long to be stored.)';
 
 export type TurnLog = ReturnType<typeof createTurnLog>;
@@ -30,16 +28,11 @@ export function createTurnLog(offsetMs: number, before: readonly StoredTurn[], r
 
   const turnAt = (index: number) => (index < earlier.length ? earlier[index] : own[index - earlier.length]);
 
-  /** The positions of the last turns of a speaker in which a number can begin, in order, also in earlier streams. */
+  /** The positions of the last turns of a speaker, in order, also in earlier streams. */
   function lastTurnsOf(speaker: StoredTurn['speaker']): number[] {
     const found: number[] = [];
-    let characters = 0;
-    for (let index = earlier.length + own.length - 1; index >= 0; index--) {
-      if (found.length >= MAX_TURNS_OF_NUMBER || characters >= MAX_CHARACTERS_OF_NUMBER) break;
-      const turn = turnAt(index);
-      if (turn?.speaker !== speaker) continue;
-      found.unshift(index);
-      characters += turn.text.length;
+    for (let index = earlier.length + own.length - 1; index >= 0 && found.length < MAX_TURNS_OF_NUMBER; index--) {
+      if (turnAt(index)?.speaker === speaker) found.unshift(index);
     }
     return found;
   }
