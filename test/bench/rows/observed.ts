@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMediaBench, microsecondsPerFrame } from '../media/measure-media.js';
-import { figureOf } from '../report/figure.js';
+import { figureOf, type Limit } from '../report/figure.js';
 import { readCpu, readResidentBytes } from '../stack/cpu.js';
 import { observeMetrics, observeTraces, type Observer } from '../stack/observers.js';
 import type { BenchServers } from '../stack/servers.js';
@@ -10,18 +10,20 @@ import { runCalls } from './calls.js';
 import { requestsPerSecond } from './get.js';
 import type { Row, RowContext } from './row.js';
 
-const SIDES = ['bare', 'ours'] as const;
+/** Two sides are equal, one started before and one after the observed side: their difference is the error of the row. */
+const SIDES = ['before', 'ours', 'after'] as const;
 type Side = (typeof SIDES)[number];
 /** Three rounds cannot tell 3 % from noise. */
 const FEWEST_ROUNDS = 7;
-const CALLS = 96;
-const WARM_UP_CALLS = 24;
-/** How long the reads of one side are measured before those of the other. */
+/** The calls or the time of reads of one side, before the next side is measured. */
+const CALLS = 16;
 const READING_MS = 1_000;
-const READING_TURNS = 4;
+/** Turns of each side in a round: once as the first, the second and the third side. */
+const TURNS = 3;
+const WARM_UP_CALLS = 24;
 const WARM_UP_MS = 2_000;
-/** Of each of two media processes, which share a core. */
-const MEDIA_CALLS = 100;
+/** Of each of the media processes, which share a core. */
+const MEDIA_CALLS = 70;
 const PAUSE_MS = 500;
 const MOST_MORE = 1.03;
 
@@ -49,7 +51,7 @@ const serviceFigures = () => ({
   reads: newRounds(),
   memory: newRounds(),
 });
-const newRounds = (): Rounds => ({ bare: [], ours: [] });
+const newRounds = (): Rounds => ({ before: [], ours: [], after: [] });
 
 async function compare(name: string, context: RowContext, observe: () => Promise<Observer>, atMost?: number) {
   const { servers, say } = context;
@@ -63,18 +65,27 @@ async function compare(name: string, context: RowContext, observe: () => Promise
   } finally {
     await observer.stop();
   }
-  const cost = atMost === undefined ? {} : { limit: { of: 'ratio' as const, atMost } };
-  const rate = atMost === undefined ? {} : { limit: { of: 'ratio' as const, atLeast: 2 - atMost } };
-  return {
-    figures: [
-      figureOf({ name: `${name}: whole calls`, unit: 'calls/s', ...figures.calls, ...rate }),
-      figureOf({ name: `${name}: CPU per call, api and worker`, unit: 'ms', ...figures.callCpu, ...cost }),
-      figureOf({ name: `${name}: GET status`, unit: 'requests/s', ...figures.reads, ...rate }),
-      figureOf({ name: `${name}: CPU per read, api`, unit: 'µs', ...figures.readCpu, ...cost }),
-      figureOf({ name: `${name}: core per frame`, unit: 'µs', ...figures.frame, ...cost }),
-      figureOf({ name: `${name}: memory, api and worker`, unit: 'MB', ...figures.memory }),
-    ],
-  };
+  const cost: Limit | undefined = atMost === undefined ? undefined : { of: 'ratio', atMost };
+  const rate: Limit | undefined = atMost === undefined ? undefined : { of: 'ratio', atLeast: 2 - atMost };
+  const compared = [
+    compareSides(`${name}: whole calls`, 'calls/s', figures.calls, rate),
+    compareSides(`${name}: CPU per call, api and worker`, 'ms', figures.callCpu, cost),
+    compareSides(`${name}: GET status`, 'requests/s', figures.reads, rate),
+    compareSides(`${name}: CPU per read, api`, 'µs', figures.readCpu, cost),
+    compareSides(`${name}: core per frame`, 'µs', figures.frame, cost),
+    compareSides(`${name}: memory, api and worker`, 'MB', figures.memory),
+  ];
+  return { figures: compared.map(({ figure }) => figure), notes: compared.map(({ note }) => note) };
+}
+
+/** Compares the observed side with the mean of the two equal sides, and says how much these differ. */
+function compareSides(name: string, unit: string, { before, ours, after }: Rounds, limit?: Limit) {
+  const bare = before.map((value, round) => (value + (after[round] ?? Number.NaN)) / 2);
+  const figure = figureOf({ name, unit, bare, ours, ...(limit && { limit }) });
+  const { ratio } = figureOf({ name, unit, bare: before, ours: after });
+  if (ratio === undefined) throw new Error(`${name}: the equal sides were not compared`);
+  const [median, low, high] = [ratio.median, ratio.low, ratio.high].map((value) => value.toFixed(3));
+  return { figure, note: `${name}, ratio of the two equal sides: ${median} (${low}–${high})` };
 }
 
 interface Measurement {
@@ -84,77 +95,91 @@ interface Measurement {
   say: (line: string) => void;
 }
 
-/**
- * Measures both sides at the same time, because the speed of the machine changes: one after the other, sides that are equal
- * differ by 8 % per frame, and by much more per request. The side that begins first alternates.
- */
-async function bothSides(round: number, measure: (side: Side) => Promise<void>): Promise<void> {
-  await Promise.all((round % 2 === 0 ? SIDES : SIDES.toReversed()).map(measure));
-}
-
 async function measureService(
   { servers, rounds, observer, say }: Measurement,
   figures: ReturnType<typeof serviceFigures>,
 ) {
-  const services: Record<Side, BenchService> = {
-    bare: await startBenchService(servers),
-    ours: await startBenchService(servers, { environment: () => observer.environment() }),
-  };
+  const services = {} as Record<Side, BenchService>;
+  const reads = {} as Record<Side, () => Promise<string>>;
   try {
-    const reads = {} as Record<Side, () => Promise<string>>;
     for (const side of SIDES) {
-      const service = services[side];
+      const service = await startBenchService(
+        servers,
+        side === 'ours' ? { environment: () => observer.environment() } : {},
+      );
+      services[side] = service;
       const path = `/outbound_call?call_id=${await service.firstCall()}`;
       reads[side] = () => service.request('GET', path);
-      await runCalls(service, WARM_UP_CALLS);
+    }
+    for (const side of SIDES) {
+      await runCalls(services[side], WARM_UP_CALLS);
       await requestsPerSecond(reads[side], WARM_UP_MS);
     }
     for (let round = 0; round < rounds; round += 1) {
       say(`calls and reads, round ${round + 1}`);
-      await bothSides(round, async (side) => {
-        const { api, worker } = services[side].roles;
-        const calling = await measured([api, worker], () => runCalls(services[side], CALLS));
-        figures.callCpu[side].push(calling.cpuMs / CALLS);
-        figures.calls[side].push(CALLS / calling.seconds);
+      const processesOf = (side: Side) => [services[side].roles.api, services[side].roles.worker];
+      const calling = await measureTurns(round, processesOf, async (side) => {
+        await runCalls(services[side], CALLS);
+        return CALLS;
       });
-      await sleep(PAUSE_MS);
-      const totals = await readInTurns(services, reads);
+      const reading = await measureTurns(
+        round,
+        (side) => [services[side].roles.api],
+        async (side) => await countRequests(reads[side]),
+      );
       for (const side of SIDES) {
-        const { requests, seconds, cpuMs } = totals[side];
-        figures.reads[side].push(requests / seconds);
-        figures.readCpu[side].push((cpuMs * 1_000) / requests);
-        const { api, worker } = services[side].roles;
-        const bytes = (await readResidentBytes(api.pid)) + (await readResidentBytes(worker.pid));
-        figures.memory[side].push(bytes / 1_048_576);
+        figures.callCpu[side].push(calling[side].cpuMs / calling[side].times);
+        figures.calls[side].push(calling[side].times / calling[side].seconds);
+        figures.reads[side].push(reading[side].times / reading[side].seconds);
+        figures.readCpu[side].push((reading[side].cpuMs * 1_000) / reading[side].times);
+        const bytes = await Promise.all(processesOf(side).map(({ pid }) => readResidentBytes(pid)));
+        figures.memory[side].push(bytes.reduce((sum, each) => sum + each, 0) / 1_048_576);
       }
-      await sleep(PAUSE_MS);
     }
   } finally {
-    for (const side of SIDES) await services[side].stop();
+    for (const service of Object.values(services)) await service.stop();
   }
 }
 
+async function countRequests(request: () => Promise<string>): Promise<number> {
+  const began = performance.now();
+  const perSecond = await requestsPerSecond(request, READING_MS);
+  return (perSecond * (performance.now() - began)) / 1_000;
+}
+
 /**
- * Measures reads in short turns. At the same time, four processes shared two cores, and single rounds differed by a third in
- * the CPU time of a read.
+ * Measures all sides in short turns, because the speed of the machine changes. At the same time, the processes of all sides
+ * would share two cores, and single rounds differed by a third in the CPU time of a read.
  */
-async function readInTurns(services: Record<Side, BenchService>, reads: Record<Side, () => Promise<string>>) {
-  const totals = {
-    bare: { requests: 0, seconds: 0, cpuMs: 0 },
-    ours: { requests: 0, seconds: 0, cpuMs: 0 },
+async function measureTurns(
+  round: number,
+  processesOf: (side: Side) => readonly { pid: number }[],
+  act: (side: Side) => Promise<number>,
+) {
+  const newTotal = () => ({ times: 0, seconds: 0, cpuMs: 0 });
+  const totals: Record<Side, ReturnType<typeof newTotal>> = {
+    before: newTotal(),
+    ours: newTotal(),
+    after: newTotal(),
   };
-  for (let turn = 0; turn < READING_TURNS; turn += 1) {
-    for (const side of turn % 2 === 0 ? SIDES : SIDES.toReversed()) {
-      const { result, seconds, cpuMs } = await measured([services[side].roles.api], () =>
-        requestsPerSecond(reads[side], READING_MS),
-      );
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    for (const side of orderOf(round, turn)) {
+      const { result, seconds, cpuMs } = await measured(processesOf(side), () => act(side));
       const total = totals[side];
-      total.requests += result * seconds;
+      total.times += result;
       total.seconds += seconds;
       total.cpuMs += cpuMs;
+      await sleep(PAUSE_MS);
     }
   }
   return totals;
+}
+
+/** Returns the sides in one of the six possible orders. */
+function orderOf(round: number, turn = 0): Side[] {
+  const first = turn % SIDES.length;
+  const rotated = [...SIDES.slice(first), ...SIDES.slice(0, first)];
+  return round % 2 === 0 ? rotated : rotated.toReversed();
 }
 
 /** Returns the result of some work, how long it took, and the CPU time of these processes meanwhile. */
@@ -167,7 +192,7 @@ async function measured<T>(processes: readonly { pid: number }[], work: () => Pr
   return { result, seconds: (performance.now() - began) / 1_000, cpuMs: (await cpuMs()) - before };
 }
 
-/** Measures the frames of two media processes, on the same core. */
+/** Measures the frames of media processes at the same time on one core: one after the other, equal sides differ by 8 %. */
 async function measureFrames({ servers, rounds, observer, say }: Measurement, frame: Rounds) {
   const bench = await createMediaBench({
     calls: MEDIA_CALLS,
@@ -178,10 +203,11 @@ async function measureFrames({ servers, rounds, observer, say }: Measurement, fr
   try {
     for (let round = 0; round < rounds; round += 1) {
       say(`frames, round ${round + 1}`);
-      await bothSides(round, async (side) => {
+      const measureSide = async (side: Side) => {
         const environment = side === 'ours' ? await observer.environment() : {};
         frame[side].push(microsecondsPerFrame(await bench.measureMedia(environment)));
-      });
+      };
+      await Promise.all(orderOf(round).map(measureSide));
     }
   } finally {
     await bench.close();

@@ -20,7 +20,7 @@ export function followCalls(service: ScaleService) {
   const early = new Map<string, StubDelivery>();
   const waiting = new Map<string, () => void>();
   const responses: Placed[] = [];
-  let delivered = 0;
+  const deliveries: StubDelivery[] = [];
   const stop = service.carrier.onDelivery((delivery) => {
     const { webhookOf: callId } = delivery;
     const call = calls.get(callId);
@@ -31,7 +31,7 @@ export function followCalls(service: ScaleService) {
   function settle(call: LoadedCall, delivery: StubDelivery): void {
     if (call.delivery !== undefined) return;
     call.delivery = delivery;
-    delivered += 1;
+    deliveries.push(delivery);
     waiting.get(call.callId)?.();
     waiting.delete(call.callId);
   }
@@ -41,8 +41,10 @@ export function followCalls(service: ScaleService) {
     calls,
     /** All responses to requests for calls. */
     responses,
-    delivered: () => delivered,
-    inFlight: () => calls.size - delivered,
+    /** The webhooks of accepted calls, in the order of their arrival. */
+    deliveries,
+    delivered: () => deliveries.length,
+    inFlight: () => calls.size - deliveries.length,
 
     /** Requests a call once. Returns it if it was accepted. */
     async place(): Promise<LoadedCall | undefined> {
@@ -79,8 +81,8 @@ export function followCalls(service: ScaleService) {
     /** Waits until every webhook has arrived. @returns the calls that have none in time */
     async drain(withinMs = DELIVERED_WITHIN_MS): Promise<number> {
       const giveUpAt = Date.now() + withinMs;
-      while (calls.size > delivered && Date.now() < giveUpAt) await sleep(100);
-      return calls.size - delivered;
+      while (calls.size > deliveries.length && Date.now() < giveUpAt) await sleep(100);
+      return calls.size - deliveries.length;
     },
 
     stop,

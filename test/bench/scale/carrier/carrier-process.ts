@@ -8,6 +8,8 @@ import { stubSettings, type Course, type SentCallback, type StubMessage, type St
 
 /** Longer than a stage, so that no connection is closed just when a request is sent on it. */
 const KEEP_ALIVE_MS = 3_600_000;
+/** A call is accepted before it is dialed, which takes longer when many are. */
+const DIALED_WITHIN_MS = 60_000;
 const CALLS_PATH = /^\/2010-04-01\/Accounts\/AC[0-9a-f]{32}\/Calls(?:\/(CA[0-9a-f]{32}))?\.json$/;
 const CALL_OF_CALLBACK = /\/carrier\/calls\/(call_[0-9A-Z]{26})\/status/;
 
@@ -21,6 +23,7 @@ async function main(): Promise<void> {
   const reports = createReports({ ...settings, client: new Client({ connection }) });
   const calls = new Map<string, StubCall>();
   const callIds = new Map<string, string>();
+  const over = new Set<string>();
   let course: Course = {};
 
   function accept(form: URLSearchParams): StubCall {
@@ -65,6 +68,7 @@ async function main(): Promise<void> {
     const { call_id: callId } = JSON.parse(await text(request)) as { call_id: string };
     const { endSentAt, seconds } = calls.get(callId) ?? {};
     calls.delete(callId);
+    over.add(callId);
     const afterEndMs = endSentAt === undefined ? undefined : Date.now() - endSentAt;
     send({
       webhookOf: callId,
@@ -80,11 +84,21 @@ async function main(): Promise<void> {
     const sent: SentCallback[] = [];
     if (order.act === 'follow') return sent;
     for (const callId of order.callIds) {
-      const call = calls.get(callId);
-      if (call === undefined) throw new Error(`the stub has no call ${callId}`);
-      sent.push(await (order.act === 'answer' ? reports.answer(call) : end(call)));
+      const call = await dialed(callId);
+      if (order.act !== 'expect') sent.push(await (order.act === 'answer' ? reports.answer(call) : end(call)));
     }
     return sent;
+  }
+
+  async function dialed(callId: string): Promise<StubCall> {
+    const giveUpAt = Date.now() + DIALED_WITHIN_MS;
+    for (;;) {
+      const call = calls.get(callId);
+      if (call !== undefined) return call;
+      if (over.has(callId)) throw new Error(`${callId} is over: its webhook has arrived`);
+      if (Date.now() > giveUpAt) throw new Error(`${callId} was not dialed`);
+      await sleep(20);
+    }
   }
 
   const server = createServer((request, response) => {

@@ -47,6 +47,8 @@ export async function startCarrierStub(servers: BenchServers, settings: StubSett
     failures,
     /** Says how the calls that are dialed from now on go. */
     follow: async (course: Course) => void (await ask({ act: 'follow', course })),
+    /** Resolves when all these calls have been dialed. */
+    dialed: async (callIds: readonly string[]) => void (await ask({ act: 'expect', callIds })),
     /** Reports that the callees answer, one after the other. */
     answer: (callIds: readonly string[]) => ask({ act: 'answer', callIds }),
     /** Reports that the calls end, one after the other. */

@@ -19,7 +19,7 @@ export interface Course {
 /** A request of the benchmark to the stub. */
 export type StubOrder =
   | { id: number; act: 'follow'; course: Course }
-  | { id: number; act: 'answer' | 'end'; callIds: readonly string[] };
+  | { id: number; act: 'expect' | 'answer' | 'end'; callIds: readonly string[] };
 
 /** A status callback that the stub has sent. */
 export interface SentCallback {

@@ -94,6 +94,7 @@ async function measureOurs({ servers, say }: RowContext, calls: number) {
     await service.carrier.follow({});
     await inParallel(sampled, LANES, add);
     const openSeconds = (performance.now() - began) / 1_000;
+    await service.carrier.dialed(open);
     await sleep(1_000);
     const memory: Memory = { emptyBytes, openBytes: await usedBytes(worker) };
     const cache = await readCacheFigures(worker.metricsAddress, service.taskQueue);

@@ -84,15 +84,18 @@ function startSampler(service: ScaleService, followed: FollowedCalls, everyMs: n
   const samples = {} as Record<SeriesName, number[]>;
   for (const name of Object.keys(SERIES) as SeriesName[]) samples[name] = [];
   const stopped = new AbortController();
-  let seen = 0;
+  let [seenCalls, seenDeliveries] = [0, 0];
   let failure: unknown;
 
   async function take(): Promise<void> {
-    const recent = [...followed.calls.values()].slice(seen);
-    seen = followed.calls.size;
+    const recent = [...followed.calls.values()].slice(seenCalls);
+    // Those that arrived since the last sample, also of calls that were placed long before.
+    const arrived = followed.deliveries.slice(seenDeliveries);
+    seenCalls = followed.calls.size;
+    seenDeliveries = followed.deliveries.length;
     const megabytes = async (pid: number) => (await readResidentBytes(pid)) / 1_048_576;
     const ofWorkers = await Promise.all(service.workers.map(({ pid }) => megabytes(pid)));
-    const ends = recent.flatMap(({ delivery }) => delivery?.afterEndMs ?? []);
+    const ends = arrived.flatMap(({ afterEndMs }) => afterEndMs ?? []);
     const backlog = await readBacklog(service);
     samples['memory of the worker, MB'].push(ofWorkers.reduce((sum, each) => sum + each, 0));
     samples['memory of the api, MB'].push(await megabytes(service.api.pid));
