@@ -1,6 +1,7 @@
+import { Client, Connection } from '@temporalio/client';
 import { startBareService } from '../bare/bare-service.js';
 import { percentile } from '../figures.js';
-import { figureOf, type Figure } from '../report/figure.js';
+import { figureOf, median, type Figure } from '../report/figure.js';
 import { readCpu } from '../stack/cpu.js';
 import type { BenchServers } from '../stack/servers.js';
 import { startBenchService } from '../stack/service.js';
@@ -16,6 +17,7 @@ type Part = 'api' | 'worker' | 'mongodb' | 'temporal';
 const PARTS: readonly Part[] = ['api', 'worker', 'mongodb', 'temporal'];
 
 interface Round {
+  callIds: string[];
   callsPerSecond: number;
   startMs: number[];
   rejected: number;
@@ -48,9 +50,28 @@ export const wholeCalls: Row = {
       await bare.stop();
       await service.stop();
     }
-    return { figures: figuresOf(measured) };
+    const events = await countEvents(servers, measured);
+    const note = `calls: events per call: bare ${events.bare}, ours ${events.ours}`;
+    return { figures: figuresOf(measured), notes: [note] };
   },
 };
+
+/** Counts the events of the calls, so that a baseline that does less than the service is noticed. */
+async function countEvents({ temporalAddress }: BenchServers, measured: Record<'bare' | 'ours', Round[]>) {
+  const connection = await Connection.connect({ address: temporalAddress });
+  const { workflow } = new Client({ connection });
+  const ofSide = async (rounds: readonly Round[]) => {
+    const events: number[] = [];
+    for (const callId of rounds.flatMap(({ callIds }) => callIds))
+      events.push((await workflow.getHandle(callId).describe()).historyLength);
+    return median(events);
+  };
+  try {
+    return { bare: await ofSide(measured.bare), ours: await ofSide(measured.ours) };
+  } finally {
+    await connection.close();
+  }
+}
 
 function pidsOf({ pids }: BenchServers, api: number, worker: number): Record<Part, number> {
   return { api, worker, ...pids };
@@ -59,19 +80,20 @@ function pidsOf({ pids }: BenchServers, api: number, worker: number): Record<Par
 async function measure(side: Side, pids: Record<Part, number>): Promise<Round> {
   const before = await readCpu(pids);
   const began = performance.now();
-  const { startMs, rejected } = await runCalls(side, CALLS);
+  const { callIds, startMs, rejected } = await runCalls(side, CALLS);
   const seconds = (performance.now() - began) / 1_000;
   const after = await readCpu(pids);
   const cpu = {} as Round['cpu'];
   for (const part of PARTS) cpu[part] = (after[part] - before[part]) / CALLS;
-  return { callsPerSecond: CALLS / seconds, startMs, rejected, cpu };
+  return { callIds, callsPerSecond: CALLS / seconds, startMs, rejected, cpu };
 }
 
 /**
  * Runs calls with several callers. Each waits for the webhook before the next call. A caller whose request was
  * rejected with 503 repeats it, and its wait for a response counts from the first request.
  */
-export async function runCalls(side: Side, calls: number): Promise<{ startMs: number[]; rejected: number }> {
+export async function runCalls(side: Side, calls: number): Promise<Pick<Round, 'callIds' | 'startMs' | 'rejected'>> {
+  const callIds: string[] = [];
   const startMs: number[] = [];
   let rejected = 0;
   await inParallel(calls, CALLERS, async () => {
@@ -81,9 +103,10 @@ export async function runCalls(side: Side, calls: number): Promise<{ startMs: nu
       () => (rejected += 1),
     );
     startMs.push(performance.now() - began);
+    callIds.push(callId);
     await side.inbox.received(callId);
   });
-  return { startMs, rejected };
+  return { callIds, startMs, rejected };
 }
 
 function figuresOf({ bare, ours }: Record<'bare' | 'ours', Round[]>): Figure[] {

@@ -15,8 +15,7 @@ export const history: Row = {
   name: 'history',
   about: 'events and bytes of the history of a busy call',
   async run({ servers, rounds, say }) {
-    // Reports the end when the activity that dials is over, because otherwise both may share a workflow task.
-    const bare = await startBareService(servers, { overAfterMs: 100 });
+    const bare = await startBareService(servers);
     const service = await startBenchService(servers);
     const connection = await Connection.connect({ address: servers.temporalAddress });
     const client = new Client({ connection });

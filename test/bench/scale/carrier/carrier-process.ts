@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { createReports, type StubCall } from './reports.js';
-import { stubSettings, type Course, type SentCallback, type StubMessage, type StubOrder } from './protocol.js';
+import { REPORT_EVERY_MS, stubSettings, type Course, type SentCallback, type StubMessage, type StubOrder } from './protocol.js';
 
 /** Longer than a stage, so that no connection is closed just when a request is sent on it. */
 const KEEP_ALIVE_MS = 3_600_000;
@@ -85,7 +85,10 @@ async function main(): Promise<void> {
     if (order.act === 'follow') return sent;
     for (const callId of order.callIds) {
       const call = await dialed(callId);
-      if (order.act !== 'expect') sent.push(await (order.act === 'answer' ? reports.answer(call) : end(call)));
+      if (order.act === 'expect') continue;
+      const next = sleep(REPORT_EVERY_MS);
+      sent.push(await (order.act === 'answer' ? reports.answer(call) : end(call)));
+      await next;
     }
     return sent;
   }

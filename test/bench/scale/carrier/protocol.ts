@@ -16,6 +16,9 @@ export interface Course {
   requestMs?: number;
 }
 
+/** Ordered reports are sent at this pace, about half of what two cores can handle, so that they do not wait for each other. */
+export const REPORT_EVERY_MS = 100;
+
 /** A request of the benchmark to the stub. */
 export type StubOrder =
   | { id: number; act: 'follow'; course: Course }

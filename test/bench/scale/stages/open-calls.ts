@@ -7,6 +7,7 @@ import { figureOf, type Figure, type Limit } from '../../report/figure.js';
 import type { RowContext } from '../../rows/row.js';
 import { inParallel } from '../../rows/side.js';
 import { usedBytes } from '../../stack/used-bytes.js';
+import { REPORT_EVERY_MS } from '../carrier/protocol.js';
 import { readParts } from '../parts.js';
 import { startScaleService, type ScaleService, type ScaleWorker } from '../scale-service.js';
 import { readCacheFigures, type CacheFigures } from '../sdk-metrics.js';
@@ -64,7 +65,7 @@ async function measureBare({ servers, say }: RowContext, calls: number) {
     await inParallel(calls, LANES, async () => void open.push(await service.place()));
     const memory: Memory = { emptyBytes, openBytes: await usedBytes(worker) };
     const sample = sampleOf(open, calls);
-    for (const callId of sample) await service.over(callId);
+    for (const callId of sample) await Promise.all([service.over(callId), sleep(REPORT_EVERY_MS)]);
     const times = await timesOf(new Client({ connection }), sample, 'over');
     return { memory, ended: { fromSignal: times.map(({ ms }) => ms), fromCallback: [] } satisfies Handling };
   } finally {
