@@ -149,6 +149,8 @@ async function startMedia(deps: RoleDeps): Promise<RunningRole> {
 async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   const { runWorker } = await import('../workers/worker.js');
   const { startWorkerHealth } = await import('../workers/worker-health.js');
+  const { limitWorkflowStacks } = await import('../workers/stack-frames.js');
+  limitWorkflowStacks(deps.config.worker.stackFrames);
   let checkReadiness: Parameters<NonNullable<Parameters<typeof runWorker>[0]['onReady']>>[0] | undefined;
   const { host, port } = deps.config.worker;
   const isChecked = () => checkReadiness?.();

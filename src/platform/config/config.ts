@@ -159,6 +159,7 @@ function workerSettings(values: Environment) {
     /** The queues that this worker serves. */
     queues: values.WORKER_QUEUES,
     capacity: workerCapacities(values),
+    stackFrames: values.WORKER_STACK_FRAMES,
     metricsAddress: values.WORKER_METRICS_ADDRESS,
     host: values.WORKER_HOST,
     /** Port for health checks; absent: there are none. */

@@ -58,6 +58,15 @@ export const workerVariables = {
   WORKER_BACKGROUND_ACTIVITY_POLLERS: pollers
     .default(4)
     .describe('requests for activities of the queue `background` that a worker keeps open at Temporal'),
+  WORKER_STACK_FRAMES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(50)
+    .default(2)
+    .describe(
+      'frames in the stack traces of workflow code. With `10`, the call stack in Temporal’s UI shows where a workflow waits; that costs memory for each open call and CPU time for each step',
+    ),
   WORKER_METRICS_ADDRESS: z
     .string()
     .regex(/^[^:\s]+:\d{1,5}$/, 'must be a host and a port, like 127.0.0.1:9464')
