@@ -69,22 +69,27 @@ it.each([1, 5])(
   60_000,
 );
 
-it('a live call that finds no room waits, and then gets 503 before it costs anything', async () => {
+it('a live call that finds no room waits shortly, and then gets 503 before it costs anything', async () => {
   const customers = await Promise.all(Array.from({ length: 25 }, () => idle.customer()));
   const place = decisions();
   let finish = () => {};
   const finished = new Promise<void>((resolve) => (finish = resolve));
   let begun = 0;
+  let soonRejected = 0;
   const outcomes = Promise.allSettled(
     customers.map((one) =>
       place(one, () => {
         begun += 1;
         return finished;
+      }).catch((error: unknown) => {
+        soonRejected += 1;
+        throw error;
       }),
     ),
   );
-  await sleep(800);
+  await sleep(300);
   expect(begun).toBe(18);
+  expect(soonRejected).toBe(7);
   finish();
   const rejected = (await outcomes).filter(({ status }) => status === 'rejected');
   expect(rejected).toHaveLength(7);

@@ -1,5 +1,6 @@
 import { limitsOf } from '../../identity/accounts/accounts.js';
 import type { Principal } from '../../identity/access/principal.js';
+import type { Direction } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import type { Config } from '../../platform/config/config.js';
@@ -20,8 +21,10 @@ export interface DecisionLimitDeps {
 const UNDECIDED_BEYOND_LIMIT = 8;
 /** Maximum pending test calls of one account per process. */
 const TEST_CALLS_PER_ACCOUNT = 5;
-/** How long a call waits until fewer calls are pending. A burst of calls is over sooner than that. */
-const WAIT_MS = 500;
+/** How long a test call waits until fewer calls are pending. A burst of calls is over sooner than that. */
+const TEST_WAIT_MS = 500;
+/** Clients learn soon that the service is overloaded, and repeat their request later. */
+const WAIT_OF_LIVE_REQUEST_MS = 150;
 /** A live caller is on the phone and cannot repeat the request, and a carrier waits longer than a client of the API. */
 const WAIT_OF_LIVE_CALLER_MS = 1_000;
 
@@ -76,7 +79,12 @@ async function waitToEnter(pending: PendingReservations, call: PendingCall, limi
   const { mode, direction } = call;
   // The account itself has too many pending live calls, and waiting would only add to them.
   if (mode === 'live' && pending.countUndecided(call) >= limit) return undefined;
-  return pending.wait(call, limit, mode === 'live' && direction === 'inbound' ? WAIT_OF_LIVE_CALLER_MS : WAIT_MS);
+  return pending.wait(call, limit, waitMs(mode, direction));
+}
+
+function waitMs(mode: Mode, direction: Direction): number {
+  if (mode === 'test') return TEST_WAIT_MS;
+  return direction === 'inbound' ? WAIT_OF_LIVE_CALLER_MS : WAIT_OF_LIVE_REQUEST_MS;
 }
 
 /**
