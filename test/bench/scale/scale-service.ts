@@ -26,6 +26,8 @@ export interface Placed {
   status: number;
   /** Absent if the call was not accepted. */
   callId?: string;
+  /** The body of a response that accepts no call. */
+  error?: string;
   ms: number;
 }
 
@@ -99,7 +101,7 @@ export async function startScaleService(
       const ms = performance.now() - began;
       return status === 200
         ? { status, ms, callId: (JSON.parse(body) as { call_id: string }).call_id }
-        : { status, ms };
+        : { status, ms, error: body };
     },
 
     /** Resolves when a call is accepted, so that every role serves. */

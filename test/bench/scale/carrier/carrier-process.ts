@@ -4,7 +4,14 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { createReports, type StubCall } from './reports.js';
-import { REPORT_EVERY_MS, stubSettings, type Course, type SentCallback, type StubMessage, type StubOrder } from './protocol.js';
+import {
+  REPORT_EVERY_MS,
+  stubSettings,
+  type Course,
+  type SentCallback,
+  type StubMessage,
+  type StubOrder,
+} from './protocol.js';
 
 /** Longer than a stage, so that no connection is closed just when a request is sent on it. */
 const KEEP_ALIVE_MS = 3_600_000;
