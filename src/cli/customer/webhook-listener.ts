@@ -4,7 +4,7 @@ import { hostnameOf, isLoopbackHost } from '../../platform/config/addresses.js';
 import { readBodyUpTo } from '../../platform/http/server/body-bytes.js';
 import { createHttpServer } from '../../platform/http/server/http-server.js';
 import { isFromWebPage } from '../../platform/http/web-pages.js';
-import { isSignedBy } from './webhook-signature.js';
+import { isEventOfItsCall, isSignedBy } from './webhook-signature.js';
 
 /** A received delivery and its result. */
 export interface Received {
@@ -81,7 +81,10 @@ export async function startWebhookListener(p: {
     }
     const { headers, url: path = '/' } = request;
     const received = { received_at: new Date().toISOString(), path, headers, body: parse(raw) };
-    const signed = p.secret === undefined ? undefined : isSignedBy(p.secret, headers, raw.toString());
+    const signed =
+      p.secret === undefined
+        ? undefined
+        : isSignedBy(p.secret, headers, raw.toString()) && isEventOfItsCall(headers, received.body);
     const signature = signed === undefined ? {} : { signature: signed ? ('valid' as const) : ('invalid' as const) };
     const { body, ...outcome } =
       signed === false

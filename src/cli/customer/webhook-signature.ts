@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { completionEventId } from '../../kernel/ids.js';
 import { signatureHeader } from '../../platform/egress/signature.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 
@@ -29,6 +30,12 @@ export function isSignedBy(key: Buffer, headers: IncomingHttpHeaders, body: stri
     .split(' ')
     .map((given) => Buffer.from(given))
     .some((given) => given.length === expected.length && timingSafeEqual(given, expected));
+}
+
+/** Whether the `webhook-id` of a delivery is that of the completion event of the call in its body. */
+export function isEventOfItsCall(headers: IncomingHttpHeaders, body: unknown): boolean {
+  const callId = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)['call_id'] : undefined;
+  return typeof callId === 'string' && headers['webhook-id'] === completionEventId(callId);
 }
 
 function textOf(value: string | string[] | undefined): string {

@@ -71,28 +71,32 @@ describe('callwright webhooks listen', () => {
     await management.delete('/webhook_signing', customer.liveKey);
   });
 
-  it('rejects requests without a valid signature and does not forward them', async () => {
+  it('rejects requests without a valid signature of their call’s event and does not forward them', async () => {
     const secret = `whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`;
     const forwardTo = ['--forward-to', receiver.url];
     const { command, url } = await listening(forwardTo, { CALLWRIGHT_WEBHOOK_SECRET: secret });
     const before = receiver.received.length;
     const other = new Webhook(`whsec_${Buffer.from('y'.repeat(32)).toString('base64')}`);
-    const send = (signer: Webhook, at: Date) =>
+    const body = '{"call_id":"call_1"}';
+    const send = (signer: Webhook, at: Date, id = 'evt_call_1_completed') =>
       fetch(url, {
         method: 'POST',
-        body: '{}',
+        body,
         headers: {
-          'webhook-id': 'evt_1',
+          'webhook-id': id,
           'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
-          'webhook-signature': signer.sign('evt_1', at, '{}'),
+          'webhook-signature': signer.sign(id, at, body),
         },
       });
     expect((await send(other, new Date())).status).toBe(401);
     expect((await send(new Webhook(secret), new Date(Date.now() - 3_600_000))).status).toBe(401);
-    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401);
+    expect((await fetch(url, { method: 'POST', body })).status).toBe(401);
+    for (const id of ['tool_call_1', 'evt_call_2_completed']) {
+      expect((await send(new Webhook(secret), new Date(), id)).status).toBe(401);
+    }
     expect(receiver.received).toHaveLength(before);
     expect((await send(new Webhook(secret), new Date())).status).toBe(200);
-    const shown = 'evt_1 signature invalid -> 401';
+    const shown = 'call_1 signature invalid -> 401';
     expect(await eventually(() => Promise.resolve(command.stdout().includes(shown)))).toBe(true);
   });
 
