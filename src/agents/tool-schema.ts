@@ -49,6 +49,10 @@ const VALUES: Record<string, 'string' | 'number'> = {
   multipleOf: 'number',
   title: 'string',
 };
+/** Keywords whose value must be a whole number that is not negative. */
+const SIZES = ['maxItems', 'maxLength', 'minItems', 'minLength'];
+/** Keywords whose list must not be empty. */
+const CHOICES = ['anyOf', 'enum', 'oneOf'];
 const MAX_DEPTH = 8;
 /** Limits the number of schemas, because each value may be validated against every one of them. */
 const MAX_SUBSCHEMAS = 200;
@@ -185,7 +189,32 @@ function ownFault(schema: Record<string, unknown>): Fault {
   if (wrong !== undefined) return `${wrong[0]} must be a ${wrong[1]}`;
   if (![anyOf, oneOf].every((list) => list === undefined || Array.isArray(list)))
     return 'anyOf and oneOf must be lists';
-  return undefined;
+  return valueFault(schema);
+}
+
+/** Finds values of the right type that JSON Schema does not allow. */
+function valueFault(schema: Record<string, unknown>): Fault {
+  const { multipleOf } = schema;
+  const sizes = SIZES.find((keyword) => keyword in schema && !isSize(schema[keyword]));
+  if (sizes !== undefined) return `${sizes} must be a whole number of at least 0`;
+  if (typeof multipleOf === 'number' && multipleOf <= 0) return 'multipleOf must be above 0';
+  const empty = CHOICES.find((keyword) => isEmptyList(schema[keyword]));
+  if (empty !== undefined) return `${empty} must not be empty`;
+  if (isEmptyList(schema['type'])) return 'type must not be an empty list';
+  const repeated = ['type', 'required'].find((keyword) => hasRepeats(schema[keyword]));
+  return repeated === undefined ? undefined : `${repeated} must not name anything twice`;
+}
+
+function isSize(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function hasRepeats(value: unknown): boolean {
+  return Array.isArray(value) && new Set(value).size < value.length;
 }
 
 function subschemas({ properties, items, additionalProperties, anyOf, oneOf }: Record<string, unknown>): unknown[] {

@@ -63,6 +63,14 @@ describe('a tool schema that providers reject', () => {
     ],
     ['a limit that is not a number', inProperty({ type: 'string', maxLength: '5' }), /maxLength must be a number/],
     ['examples that are not a list', inProperty({ type: 'string', examples: 'x' }), /examples must be a list/],
+    ['an empty enum', inProperty({ enum: [] }), /enum must not be empty/],
+    ['no alternative', inProperty({ anyOf: [] }), /anyOf must not be empty/],
+    ['no type', inProperty({ type: [] }), /type must not be an empty list/],
+    ['a negative length', inProperty({ type: 'string', minLength: -1 }), /minLength must be a whole number/],
+    ['half an item', inProperty({ type: 'array', items: {}, maxItems: 0.5 }), /maxItems must be a whole number/],
+    ['multiples of zero', inProperty({ type: 'number', multipleOf: 0 }), /multipleOf must be above 0/],
+    ['a name that is required twice', { ...inProperty({}), required: ['a', 'a'] }, /required must not name/],
+    ['a type that is listed twice', inProperty({ type: ['null', 'null'] }), /type must not name/],
     ...atTheTop,
   ])('is rejected when the agent is created: %s', (_name, schema, fault) => {
     expect(toolSchemaFault(JSON.stringify(schema))).toMatch(fault);
