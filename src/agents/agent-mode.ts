@@ -20,3 +20,11 @@ export function madeIn(mode: Mode) {
 export function modeOfAgent(agent: { mode?: Mode }): Mode {
   return agent.mode ?? 'live';
 }
+
+/**
+ * Whether the tools of an agent send their secret headers in calls of a mode. Those of a live agent do not in test calls: a
+ * test key decides what is said in them, and can read what the tools' servers respond.
+ */
+export function maySendSecrets(agent: { mode?: Mode }, ofCall: Mode): boolean {
+  return ofCall === 'live' || modeOfAgent(agent) === 'test';
+}

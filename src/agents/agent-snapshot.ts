@@ -1,4 +1,6 @@
 import { Schema } from 'mongoose';
+import type { Mode } from '../kernel/ids.js';
+import { modeOfAgent } from './agent-mode.js';
 import { AGENT_FIELD_LIST, type NameInCall } from './agent-definition.js';
 import { storedAgentFields, type AgentDocument, type StoredAgentFields } from './model.js';
 
@@ -8,6 +10,8 @@ type Kept = Pick<StoredAgentFields, NameInCall>;
 /** The agent's fields at the time of the call request. Later edits of the agent do not affect the call. */
 export interface AgentSnapshot extends Pick<Kept, Spoken>, Partial<Omit<Kept, Spoken>> {
   agentId: string;
+  /** The agent's own mode. Absent in temporary agents without tools, and in calls of earlier releases; then it is live. */
+  mode?: Mode;
 }
 
 const FIELDS_IN_CALL = AGENT_FIELD_LIST.filter(({ inCall }) => inCall);
@@ -19,6 +23,7 @@ const SPOKEN: readonly string[] = ['instruction', 'voice', 'language'] satisfies
 export const agentSnapshotSchema = new Schema<AgentSnapshot>(
   {
     agentId: { type: String, required: true },
+    mode: String,
     ...storedAgentFields(FIELDS_IN_CALL, ({ stored }) => SPOKEN.includes(stored)),
   },
   { _id: false },
@@ -29,6 +34,7 @@ export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
   const kept = FIELDS_IN_CALL.map(({ stored }) => [stored, agent[stored as NameInCall]] as const);
   return {
     agentId: agent._id,
+    mode: modeOfAgent(agent),
     ...(Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as Kept),
   };
 }

@@ -5,6 +5,7 @@ import { MAX_RESPONSE_BYTES, type EgressResponse, type EgressClient } from '../.
 import { signatureHeader } from '../../platform/egress/signature.js';
 import { USER_AGENT } from '../../platform/egress/user-agent.js';
 import type { HttpTool } from '../../agents/model.js';
+import type { Mode } from '../../kernel/ids.js';
 import type { ToolResult } from '../engines/port.js';
 import { parseShallowJson } from './shallow-json.js';
 
@@ -15,10 +16,12 @@ const MAX_ANSWER_BYTES = 8_192;
 const SHORTEST_SECRET = 6;
 const MAX_URL_CHARACTERS = 2_048;
 
-/** The call that uses a tool. `keys`: the account's signing keys, newest first; without any, requests are unsigned. */
+/** The call that uses a tool. */
 export interface ToolCaller {
   callId: string;
   accountId: string;
+  mode: Mode;
+  /** The account's signing keys, newest first. Without any, requests are unsigned. */
   keys: readonly Buffer[];
   /** The tool's secret headers, decrypted for its URL. */
   headers: Readonly<Record<string, string>>;
@@ -47,6 +50,7 @@ export async function callToolServer(
       accept: 'application/json, text/plain',
       'user-agent': USER_AGENT,
       'x-callwright-call-id': caller.callId,
+      'x-callwright-mode': caller.mode,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...signatureHeaders(caller, url, body),
     },

@@ -6,6 +6,7 @@ import type { EgressClient } from '../../platform/egress/client.js';
 import type { Accounts } from '../../identity/accounts/accounts.js';
 import type { StreamedCall } from '../call-reader.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
+import { maySendSecrets } from '../../agents/agent-mode.js';
 import { openToolHeaders } from '../../agents/tool-headers.js';
 import type { WebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -137,11 +138,11 @@ export function createToolHost(
     if (tool === undefined) return unknown(name);
     requests += 1;
     if (requests > MAX_REQUESTS) return { ok: false, error: 'this call has made too many tool requests' };
-    const { accountId } = request;
+    const { accountId, mode } = request;
     // Read the keys for each request, because a secret may be replaced during a call.
     const keys = await deps.webhookSecrets.keys(accountId);
-    const headers = openToolHeaders(tool, accountId, deps.secretBox);
-    const answer = await callToolServer(deps.egress, tool, given, { callId, accountId, keys, headers });
+    const headers = maySendSecrets(agent, mode) ? openToolHeaders(tool, accountId, deps.secretBox) : {};
+    const answer = await callToolServer(deps.egress, tool, given, { callId, accountId, mode, keys, headers });
     if (!answer.ok || room.takes(answer.result)) return answer;
     logger.warn({ callId, tool: name }, 'tool result dropped: result budget of the call exhausted');
     return LEFT_OUT;

@@ -69,6 +69,7 @@ describe('an agent that was stored before today’s validation', () => {
       'engine',
       'instruction',
       'language',
+      'mode',
       'name',
       'outputParameters',
       'tools',

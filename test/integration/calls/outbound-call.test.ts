@@ -119,7 +119,7 @@ describe('POST /outbound_call', () => {
       direction: 'outbound',
       toPhoneNumber: TO,
       fromPhoneNumber: '+12025550199',
-      agent: { agentId: customer.agent._id, name: 'Reminders', outputParameters: '{"confirmed":false}' },
+      agent: { agentId: customer.agent._id, mode: 'live', name: 'Reminders', outputParameters: '{"confirmed":false}' },
       webhookUrl: 'https://example.com/hook',
       externalCallId: 'order-4711',
       inputParameters: '{"name":"Ms Chen"}',

@@ -104,7 +104,11 @@ export async function startWebStack(options: { env?: Record<string, string>; wor
 
     /** Creates a call and opens its first socket. */
     async talk(key: string, body?: unknown) {
-      const call = await this.create(key, body);
+      return this.talkIn(await this.create(key, body));
+    },
+
+    /** Opens the first socket of a call. */
+    async talkIn(call: WebCall) {
       const line = await openBrowserLine(call);
       await line.ready();
       line.speak();

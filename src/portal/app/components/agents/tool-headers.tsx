@@ -20,7 +20,7 @@ export function ToolHeaders(
       <legend>Secret headers</legend>
       <p class="hint">
         Such as Authorization. They are sent only to the server of this URL and never shown. Enter them again when the
-        tool gets another name or its URL leads to another server.
+        tool gets another name or its URL leads to another server. Test calls of a live agent do not send them.
       </p>
       {headerNames(p).map((name) => (
         <HeaderRow key={name} name={name} of={p} onChange={p.onChange} />
