@@ -106,7 +106,7 @@ export const signingRoutes = {
     tag: 'Webhooks',
     summary: 'Turn signing on, or rotate its secret',
     description:
-      'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. The new secret is only shown in this response. Members must be owners. Test keys are rejected.',
+      'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. Requests of tools are signed with two secrets derived from each, one for live and one for test calls. The new secrets are only shown in this response. Members must be owners. Test keys are rejected.',
     auth: 'keyOrSession',
     changes: 'account',
     roles: ['owner'],
@@ -115,8 +115,8 @@ export const signingRoutes = {
       schema: RotateSigningBody,
       examples: { overlap: { overlap_hours: 48 }, first: {} },
     },
-    success: ratedJsonResponse('The new settings and the new secret.', RotatedSigning, {
-      rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' },
+    success: ratedJsonResponse('The new settings and the new secrets.', RotatedSigning, {
+      rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…', tool_secrets: { live: 'whsec_…', test: 'whsec_…' } },
     }),
     errors: [],
   }),

@@ -166,8 +166,18 @@ export const WebhookSigning = z.object(signing).meta({ id: 'WebhookSigning' });
 export type WebhookSigning = z.infer<typeof WebhookSigning>;
 
 export const RotatedSigning = z
-  .object({ ...signing, secret: z.string().describe('The new secret, whsec_…. Only this response contains it.') })
+  .object({
+    ...signing,
+    secret: z.string().describe('The new secret of webhooks, whsec_…. Only this response contains it.'),
+    tool_secrets: z
+      .object({
+        live: z.string().describe('Signs the requests of tools in live calls, whsec_….'),
+        test: z.string().describe('Signs the requests of tools in test calls, whsec_….'),
+      })
+      .describe('The secrets of the requests of tools, derived from the new secret. Only this response contains them.'),
+  })
   .meta({ id: 'RotatedWebhookSigning' });
+export type RotatedSigning = z.infer<typeof RotatedSigning>;
 
 export const RotateSigningBody = z
   .strictObject({

@@ -7,6 +7,8 @@ import type { AccountDocument, StoredWebhookSecret } from '../identity/accounts/
 import { createRecentEntries } from '../platform/recent-entries.js';
 import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
 import { createSecretBox } from '../platform/secrets/secret-box.js';
+import type { Mode } from '../kernel/ids.js';
+import { toolKeyOf } from './tool-keys.js';
 
 const SECRET_BYTES = 32;
 /** Maximum valid secrets. A webhook has one signature per secret, and webhook endpoints check all of them. */
@@ -20,6 +22,8 @@ export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 /** A secret in readable form, as it is stored, and the secrets before it. */
 export interface RotatedSecret {
   secret: string;
+  /** The secrets of the tools' requests, derived from it. */
+  toolSecrets: Record<Mode, string>;
   stored: StoredWebhookSecret;
   before: StoredWebhookSecret[] | undefined;
 }
@@ -115,6 +119,11 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       return (await this.list(accountId)).map((stored) => box.open(accountId, stored));
     },
 
+    /** Like `keys`, but the keys for the requests of tools in calls of this mode. */
+    async toolKeys(accountId: string, mode: Mode): Promise<Buffer[]> {
+      return (await this.keys(accountId)).map((key) => toolKeyOf(key, mode));
+    },
+
     /**
      * Creates a secret in the format of Standard Webhooks. Only this result contains the secret in readable form.
      * Earlier secrets also sign until the overlap ends.
@@ -145,7 +154,8 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       const documents = accounts.collection as unknown as mongo.Collection<AccountDocument>;
       const named = { name: 'accounts', projection: { webhookSecrets: 1 } } as const;
       const before = await optimisticUpdate(documents, accountId, decide, named);
-      return { secret: `whsec_${bytes.toString('base64')}`, stored, before };
+      const toolSecrets = { live: textOf(toolKeyOf(bytes, 'live')), test: textOf(toolKeyOf(bytes, 'test')) };
+      return { secret: textOf(bytes), toolSecrets, stored, before };
     },
 
     /** Restores the secrets that a rotation has replaced, unless they have changed again meanwhile. */
@@ -159,6 +169,11 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       await accounts.updateOne({ _id: accountId }, { $unset: { webhookSecrets: '' } });
     },
   };
+}
+
+/** A key in the format of Standard Webhooks. */
+function textOf(key: Buffer): string {
+  return `whsec_${key.toString('base64')}`;
 }
 
 function activeSecrets(secrets: readonly StoredWebhookSecret[] | undefined, now: number): StoredWebhookSecret[] {

@@ -28,8 +28,9 @@ export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }):
       const rotated = recheckAfter(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), (made) =>
         secrets.undoRotation(accountId, made),
       );
-      const { secret, stored } = await withDeadline(deadlineOf(ctx), rotated);
-      return respond({ ...(await readView(ctx, accountId)), secret }, { target: stored.id });
+      const { secret, toolSecrets, stored } = await withDeadline(deadlineOf(ctx), rotated);
+      const view = await readView(ctx, accountId);
+      return respond({ ...view, secret, tool_secrets: toolSecrets }, { target: stored.id });
     },
 
     async turnOffWebhookSigning({ ctx, principal }) {

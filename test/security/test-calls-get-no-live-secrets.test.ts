@@ -1,3 +1,4 @@
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import type { Customer } from '../support/http/harness.js';
 import { useWebStack, type WebStack } from '../integration/web/web-stack';
 import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver';
@@ -79,5 +80,19 @@ describe('a tool request of a test call', () => {
     );
     expect(headers).toMatchObject({ 'x-callwright-mode': 'test' });
     expect(headers).not.toHaveProperty('authorization');
+  });
+
+  it('passes neither for one of a live call nor for a webhook', async () => {
+    const agentId = await newAgent(customer.liveKey);
+    const rotated = (await post('/webhook_signing/rotate', customer.liveKey, {})) as {
+      secret: string;
+      tool_secrets: { live: string; test: string };
+    };
+    const { secret, tool_secrets: ofTools } = rotated;
+    const { body, headers } = await requestIn(customer.testKey, { agent_id: agentId });
+    expect(new Webhook(ofTools.test).verify(body, headers)).toEqual({ order: 'A-7' });
+    for (const other of [ofTools.live, secret]) {
+      expect(() => new Webhook(other).verify(body, headers)).toThrow(WebhookVerificationError);
+    }
   });
 });

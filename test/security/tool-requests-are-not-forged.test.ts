@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
@@ -44,9 +44,17 @@ async function requestOf(accountId: string, method: 'GET' | 'POST', given: Recor
 }
 
 const newAccount = async () => (await createAccounts(media.database).create({ name: 'Acme' }))._id;
-const secretOf = async (accountId: string) => {
+const secretsOf = async (accountId: string) => {
   const secrets = createWebhookSecrets({ database: media.database, config: parseConfig({}) });
-  return new Webhook((await secrets.rotate(accountId, 0)).secret);
+  const { secret, toolSecrets } = await secrets.rotate(accountId, 0);
+  const verifierOf = (text: string) => new Webhook(text);
+  return {
+    secret,
+    toolSecrets,
+    completion: verifierOf(secret),
+    live: verifierOf(toolSecrets.live),
+    test: verifierOf(toolSecrets.test),
+  };
 };
 
 /**
@@ -59,23 +67,43 @@ function idOf(callId: string, path: string): RegExp {
 }
 
 describe('a tool request', () => {
-  it('is signed with its body, like webhooks, and with its URL', async () => {
+  it('is signed with its body and with its URL', async () => {
     const accountId = await newAccount();
-    const webhook = await secretOf(accountId);
+    const { live } = await secretsOf(accountId);
     const { body, headers, path, callId } = await requestOf(accountId, 'POST', { order: 'A-7' });
-    expect(webhook.verify(body, headers)).toEqual({ order: 'A-7' });
+    expect(live.verify(body, headers)).toEqual({ order: 'A-7' });
     expect(headers['webhook-id']).toMatch(idOf(callId, path));
-    expect(() => webhook.verify('{"order":"A-8"}', headers)).toThrow(WebhookVerificationError);
+    expect(() => live.verify('{"order":"A-8"}', headers)).toThrow(WebhookVerificationError);
   });
 
   it('is signed with its URL if it has no body', async () => {
     const accountId = await newAccount();
-    const webhook = await secretOf(accountId);
+    const { live } = await secretsOf(accountId);
     const { body, headers, path, callId } = await requestOf(accountId, 'GET', { order: 'A/7' });
     expect(body).toBe('');
-    webhook.verify(body, headers);
+    live.verify(body, headers);
     expect(headers['webhook-id']).toMatch(idOf(callId, path));
-    expect(() => webhook.verify(body, { ...headers, 'webhook-id': 'tool_other' })).toThrow(WebhookVerificationError);
+    expect(() => live.verify(body, { ...headers, 'webhook-id': 'tool_other' })).toThrow(WebhookVerificationError);
+  });
+
+  it('cannot pass for a webhook, nor for a request of a test call', async () => {
+    const accountId = await newAccount();
+    const { completion, live, test } = await secretsOf(accountId);
+    const { body, headers } = await requestOf(accountId, 'POST', { order: 'A-7' });
+    expect(headers['x-callwright-mode']).toBe('live');
+    expect(() => live.verify(body, headers)).not.toThrow();
+    for (const other of [completion, test]) {
+      expect(() => other.verify(body, headers)).toThrow(WebhookVerificationError);
+    }
+  });
+
+  it('is signed with keys that the owner of an earlier secret can derive as documented', async () => {
+    const { secret, toolSecrets } = await secretsOf(await newAccount());
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    for (const mode of ['live', 'test'] as const) {
+      const derived = createHmac('sha256', key).update(`callwright tools ${mode}`).digest('base64');
+      expect(toolSecrets[mode]).toBe(`whsec_${derived}`);
+    }
   });
 
   it('has no signature while signing is off for the account', async () => {

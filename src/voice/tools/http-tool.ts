@@ -21,7 +21,7 @@ export interface ToolCaller {
   callId: string;
   accountId: string;
   mode: Mode;
-  /** The account's signing keys, newest first. Without any, requests are unsigned. */
+  /** The account's keys for requests of tools in this mode, newest first. Without any, requests are unsigned. */
   keys: readonly Buffer[];
   /** The tool's secret headers, decrypted for its URL. */
   headers: Readonly<Record<string, string>>;
@@ -29,7 +29,8 @@ export interface ToolCaller {
 
 /**
  * Sends a request to a customer's server during a call: GET with the arguments in the query, or POST with a JSON body.
- * The same address checks, limits and signatures apply as for webhooks. After an error response the model sees only the
+ * The same address checks and limits apply as for webhooks, and the same
+ * form of signatures. After an error response the model sees only the
  * status. Never throws.
  */
 export async function callToolServer(

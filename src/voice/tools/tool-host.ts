@@ -45,7 +45,7 @@ export interface ToolHostDeps {
   rates: RateDeck;
   /** Whether live calls may be transferred. */
   liveTransfers: boolean;
-  webhookSecrets: Pick<WebhookSecrets, 'keys'>;
+  webhookSecrets: Pick<WebhookSecrets, 'toolKeys'>;
   secretBox: SecretBox;
   egress: EgressClient;
   logger: Logger;
@@ -140,7 +140,7 @@ export function createToolHost(
     if (requests > MAX_REQUESTS) return { ok: false, error: 'this call has made too many tool requests' };
     const { accountId, mode } = request;
     // Read the keys for each request, because a secret may be replaced during a call.
-    const keys = await deps.webhookSecrets.keys(accountId);
+    const keys = await deps.webhookSecrets.toolKeys(accountId, mode);
     const headers = maySendSecrets(agent, mode) ? openToolHeaders(tool, accountId, deps.secretBox) : {};
     const answer = await callToolServer(deps.egress, tool, given, { callId, accountId, mode, keys, headers });
     if (!answer.ok || room.takes(answer.result)) return answer;

@@ -94,9 +94,15 @@ describe('Standard Webhooks signing', () => {
   });
 
   it('stores its secrets encrypted and shows them once', async () => {
-    const secret = await rotate();
+    const { json } = await api.post('/webhook_signing/rotate', customer.liveKey, {});
+    const ofTools = json['tool_secrets'] as Record<string, string>;
+    const secrets = [String(json['secret']), ofTools['live'] ?? '', ofTools['test'] ?? ''];
+    expect(new Set(secrets).size).toBe(3);
     const stored = JSON.stringify(await service.database.accounts.findById(customer.account._id).lean());
-    expect(stored).not.toContain(secret.slice('whsec_'.length));
+    for (const secret of secrets) {
+      expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+      expect(stored).not.toContain(secret.slice('whsec_'.length));
+    }
     expect((await api.get('/webhook_signing', customer.liveKey)).text).not.toContain('whsec_');
     expect((await api.get('/audit_log', customer.liveKey)).text).not.toContain('whsec_');
   });

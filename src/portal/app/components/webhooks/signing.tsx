@@ -1,26 +1,28 @@
 import { useState } from 'preact/hooks';
-import type { WebhookSigning } from '../../../../webhooks/schemas.js';
+import type { RotatedSigning, WebhookSigning } from '../../../../webhooks/schemas.js';
 import { usePortal } from '../../session';
 import { useAction } from '../../use-action';
 import { useData } from '../../use-data';
 import { Failure, Loaded } from '../feedback';
 import { Secret, Time } from '../values';
 
+type NewSigning = Pick<RotatedSigning, 'secret' | 'tool_secrets'>;
+
 /** Settings for signing webhooks by the Standard Webhooks scheme. Signing is off by default. */
 export function Signing() {
   const { session } = usePortal();
-  const { signing, secret, failure, rotate, turnOff } = useSigning();
+  const { signing, secrets, failure, rotate, turnOff } = useSigning();
   const isOwner = session?.member.role === 'owner';
   return (
     <section class="card" aria-label="Webhook signing">
       <h2>Webhook signing</h2>
       <Failure>{failure}</Failure>
-      {secret === undefined ? null : <Secret value={secret} what="Your signing secret" />}
+      {secrets === undefined ? null : <NewSecrets of={secrets} />}
       <Loaded of={signing}>
-        {({ enabled, secrets }) => (
+        {({ enabled, secrets: inForce }) => (
           <>
             {enabled ? (
-              <SigningSecrets of={secrets} />
+              <SigningSecrets of={inForce} />
             ) : (
               <p>Webhooks are not signed. Sign them so that your server can verify where they come from.</p>
             )}
@@ -32,26 +34,37 @@ export function Signing() {
   );
 }
 
-/** Loads and changes whether webhooks are signed. A new secret is shown until the next change. */
+/** Loads and changes whether webhooks are signed. New secrets are shown until the next change. */
 function useSigning() {
   const { api } = usePortal();
   const signing = useData('signing', (signal) => api.get<WebhookSigning>('/webhook_signing', {}, signal));
-  const [secret, setSecret] = useState<string>();
-  const { failure, act } = useAction<{ secret?: string }>((created) => {
-    setSecret(created.secret);
+  const [secrets, setSecrets] = useState<NewSigning>();
+  const { failure, act } = useAction<NewSigning | WebhookSigning>((changed) => {
+    setSecrets('secret' in changed ? changed : undefined);
     signing.reload();
   });
-  const change = (doing: Promise<{ secret?: string }>) => {
-    setSecret(undefined);
+  const change = (doing: Promise<NewSigning | WebhookSigning>) => {
+    setSecrets(undefined);
     void act(doing);
   };
   return {
     signing,
-    secret,
+    secrets,
     failure,
     rotate: () => change(api.post('/webhook_signing/rotate')),
     turnOff: () => change(api.delete('/webhook_signing')),
   };
+}
+
+function NewSecrets({ of: { secret, tool_secrets: ofTools } }: { of: NewSigning }) {
+  return (
+    <>
+      <Secret value={secret} what="Your signing secret" />
+      <p>Requests of tools are signed with other secrets:</p>
+      <Secret value={ofTools.live} what="Tools in live calls" />
+      <Secret value={ofTools.test} what="Tools in test calls" />
+    </>
+  );
 }
 
 function SigningSecrets({ of: secrets }: { of: WebhookSigning['secrets'] }) {
