@@ -7,13 +7,12 @@ import { USER_AGENT } from '../../platform/egress/user-agent.js';
 import type { HttpTool } from '../../agents/model.js';
 import type { Mode } from '../../kernel/ids.js';
 import type { ToolResult } from '../engines/port.js';
+import { withoutSecrets } from './secret-removal.js';
 import { parseShallowJson } from './shallow-json.js';
 
 const TIMEOUT_MS = 10_000;
 /** Maximum size of a result as JSON. JSON may be longer than the response: `9e20` becomes 900000000000000000000. */
 const MAX_ANSWER_BYTES = 8_192;
-/** Minimum length of header values that are redacted. Shorter ones may occur in a response by coincidence. */
-const SHORTEST_SECRET = 6;
 const MAX_URL_CHARACTERS = 2_048;
 
 /** The call that uses a tool. */
@@ -99,33 +98,6 @@ function asSent(url: URL): string {
   const sent = new URL(url);
   sent.hash = '';
   return sent.toString();
-}
-
-/** Redacts the secrets of the request, because some servers echo the request and the model must not read secrets. */
-function withoutSecrets(body: string, secrets: readonly string[]): string {
-  const text = redacted(body, secrets);
-  // JSON may escape any character, for example `/` as `\/`, so search it again in the form that has the fewest escapes.
-  const rewritten = rewrittenJson(text);
-  const rewrittenText = redacted(rewritten, secrets);
-  return rewrittenText === rewritten ? text : rewrittenText;
-}
-
-function rewrittenJson(text: string): string {
-  try {
-    return JSON.stringify(parseShallowJson(text));
-  } catch {
-    return text;
-  }
-}
-
-function redacted(text: string, secrets: readonly string[]): string {
-  const tokens = secrets.flatMap((secret) => [secret, secret.slice(secret.lastIndexOf(' ') + 1)]);
-  const written = tokens.flatMap((token) => [token, JSON.stringify(token).slice(1, -1)]);
-  // Replace the longest secrets first, because one secret may begin with another.
-  return written
-    .filter(({ length }) => length >= SHORTEST_SECRET)
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((rest, secret) => rest.replaceAll(secret, () => '[redacted]'), text);
 }
 
 /** Returns the parsed JSON if it fits into the limits of size and depth. Otherwise returns shortened text without control characters. */
