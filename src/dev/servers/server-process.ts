@@ -130,9 +130,9 @@ async function untilReady(server: ServerProcess, p: Parameters<typeof startReady
   throw new Error(`${p.name} was not ready within ${p.timeoutMs / 1_000} s (${reason}): ${server.lastOutput()}`);
 }
 
-/** Resolves when a process listens on the port of 127.0.0.1; rejects otherwise. */
-export async function probePort(port: number): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1' });
+/** Resolves when a process listens on the port; rejects otherwise. */
+export async function probePort(port: number, host = '127.0.0.1'): Promise<void> {
+  const socket = connect({ port, host });
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) });
   } finally {

@@ -31,8 +31,8 @@ import org.h2.mvstore.MVStore;
  * development only: a killed process loses no data, but a power
  * cut may lose some.
  *
- * Usage: EmbeddedMongo (data folder) (port). Exits when its standard input closes, so that it never outlives its
- * launcher.
+ * Usage: EmbeddedMongo (data folder) (port) (address; loopback if absent). Exits when its standard input closes, so that
+ * it never outlives its launcher.
  */
 public final class EmbeddedMongo {
     public static void main(String[] args) throws IOException {
@@ -48,7 +48,7 @@ public final class EmbeddedMongo {
         store.setRetentionTime(5_000);
         DurableBackend backend = new DurableBackend(store);
         MongoServer server = new MongoServer(backend);
-        server.bind("127.0.0.1", Integer.parseInt(args[1]));
+        server.bind(args.length > 2 ? args[2] : "127.0.0.1", Integer.parseInt(args[1]));
         Runtime.getRuntime().addShutdownHook(new Thread(backend::commitAndClose));
         System.out.println("ready");
         while (System.in.read() >= 0) {
