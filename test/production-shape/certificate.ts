@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { runCommand } from '../../src/dev/processes/run-command.js';
 
@@ -12,10 +13,10 @@ export interface Certificate {
   key: string;
 }
 
-/** Makes a certificate for these host names. Clients that trust the certificate itself accept it. */
+/** Makes a certificate for these host names and addresses. Clients that trust the certificate itself accept it. */
 export async function makeCertificate(folder: string, names: readonly string[]): Promise<Certificate> {
   const [certFile, keyFile] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
-  const alternatives = `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}`;
+  const alternatives = `subjectAltName=${names.map((name) => `${isIP(name) ? 'IP' : 'DNS'}:${name}`).join(',')}`;
   await runCommand({
     what: 'making a certificate',
     file: 'openssl',

@@ -22,7 +22,7 @@ const WEBHOOKS_WITHIN_MS = 120_000;
  */
 const MOST_REPEATED = 20;
 /** How calls end when a part of the service failed them. */
-const OUR_FAULTS = ['media_failed', 'internal_error', 'carrier_unreachable', 'expired'];
+export const OUR_FAULTS = ['media_failed', 'internal_error', 'carrier_unreachable', 'expired'];
 
 /** Waits for the webhooks of these calls, then collects what the run has left behind. */
 export async function collectEvidence(shape: Shape, load: Load): Promise<Evidence> {
@@ -55,12 +55,8 @@ export async function collectEvidence(shape: Shape, load: Load): Promise<Evidenc
 /** Checks the invariants and what the customer saw. */
 export async function check(p: { shape: Shape; load: Load; steps: readonly Step[]; evidence: Evidence }) {
   const { shape, load, steps, evidence } = p;
-  const findings: Finding[] = [];
-  for (const [statement, violations] of Object.entries(INVARIANTS)) {
-    findings.push({ statement, faults: await violations(evidence) });
-  }
-  const { accountId } = shape.customer;
-  const calls = await shape.database.calls.find({ accountId, mode: 'live' }).lean<CallDocument[]>();
+  const findings = await checkInvariants(evidence);
+  const calls = await liveCalls(shape);
   // A request that was responded to with 503 may leave a call that expired before it was dialed.
   const failed = calls.filter(
     ({ _id, endReason = '' }) => evidence.accepted.has(_id) && OUR_FAULTS.includes(endReason),
@@ -90,6 +86,18 @@ export async function check(p: { shape: Shape; load: Load; steps: readonly Step[
     },
   );
   return { findings, calls };
+}
+
+export async function checkInvariants(evidence: Evidence): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [statement, violations] of Object.entries(INVARIANTS)) {
+    findings.push({ statement, faults: await violations(evidence) });
+  }
+  return findings;
+}
+
+export async function liveCalls({ database, customer }: Shape): Promise<CallDocument[]> {
+  return database.calls.find({ accountId: customer.accountId, mode: 'live' }).lean<CallDocument[]>();
 }
 
 /** Returns the repeated requests if there are too many. */
@@ -131,6 +139,6 @@ async function conversationsOf(
 }
 
 /** Returns the log lines of level error or worse, and lines that are no log lines. */
-function errorsOf(logs: readonly string[]): string[] {
+export function errorsOf(logs: readonly string[]): string[] {
   return logs.filter((line) => !/ \| \{/.test(line) || /"level":(?:[5-9]\d|"(?:error|fatal)")/.test(line));
 }

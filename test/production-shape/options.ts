@@ -11,6 +11,10 @@ export interface Options {
   prometheus: boolean;
   /** Whether secrets are rotated while calls are placed, instead of a deployment. */
   rotate: boolean;
+  /** Whether each process has a host of its own, and hosts are cut off while calls are placed, instead of a deployment. */
+  hosts: boolean;
+  /** The process that made the hosts, if this one runs among them. */
+  owner: number | undefined;
   /** The file to which the log of all roles is written at the end; absent: it is not kept. */
   logs: string | undefined;
 }
@@ -28,10 +32,20 @@ export function readOptions(args: readonly string[]): Options {
       logs: { type: 'string' },
       prometheus: { type: 'boolean', default: false },
       rotate: { type: 'boolean', default: false },
+      hosts: { type: 'boolean', default: false },
+      owner: { type: 'string' },
     },
   });
   const calls = Number(values.calls ?? (values.short ? SHORT_CALLS : DEFAULT_CALLS));
   if (!Number.isInteger(calls) || calls < 1) throw new TypeError('--calls must be a whole number of calls.');
-  const { logs, prometheus, rotate, short } = values;
-  return { calls, everyMs: short ? 4_000 : 1_000, embedded: short, prometheus, rotate, logs };
+  const { logs, prometheus, rotate, short, hosts } = values;
+  if (hosts && (prometheus || rotate)) throw new TypeError('--hosts goes with neither --prometheus nor --rotate.');
+  const owner = values.owner === undefined ? undefined : Number(values.owner);
+  return { calls, everyMs: everyMs({ short, hosts }), embedded: short, prometheus, rotate, hosts, owner, logs };
+}
+
+/** Hosts of their own need more processes on the same machine, so calls are placed less often. */
+function everyMs({ short, hosts }: { short: boolean; hosts: boolean }): number {
+  if (short) return hosts ? 3_000 : 4_000;
+  return hosts ? 2_000 : 1_000;
 }

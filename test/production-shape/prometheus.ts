@@ -131,12 +131,12 @@ export function withTargetFiles(config: string, folder: string): string {
 }
 
 async function writeTargets(folder: string, { instances }: Shape): Promise<void> {
-  const ports = {
-    roles: instances.map(({ metricsPort }) => metricsPort),
-    sdk: instances.flatMap(({ sdkMetricsPort }) => sdkMetricsPort ?? []),
+  const addresses = {
+    roles: instances.map(({ metricsAddress }) => metricsAddress),
+    sdk: instances.flatMap(({ sdkMetricsAddress }) => sdkMetricsAddress ?? []),
   };
-  for (const [kind, targets] of Object.entries(ports)) {
-    const text = JSON.stringify([{ targets: targets.map((port) => `127.0.0.1:${port}`) }]);
+  for (const [kind, targets] of Object.entries(addresses)) {
+    const text = JSON.stringify([{ targets }]);
     const file = join(folder, `${kind}.json`);
     if ((await readFile(file, 'utf8').catch(() => '')) === text) continue;
     // Prometheus must not read half a file.

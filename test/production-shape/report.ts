@@ -13,13 +13,15 @@ export function printReport(p: {
   steps: readonly Step[];
   findings: readonly Finding[];
   calls: readonly CallDocument[];
+  /** Further lines. */
+  notes?: readonly string[];
 }): void {
-  const { shape, load, steps, findings, calls } = p;
+  const { shape, load, steps, findings, calls, notes = [] } = p;
   const ends = countBy(calls.map(({ status, endReason }) => `${status} (${endReason})`));
   const moved = calls.filter(({ resumptions = 0 }) => resumptions > 0).length;
   const webhooks = [...shape.received.values()];
   const lines = [
-    'Deployment',
+    'Steps',
     ...steps.map(({ name, seconds, requests, calls: placed }) => {
       return `  ${String(seconds).padStart(4)} s  ${name}: ${requests} requests, ${placed} new calls`;
     }),
@@ -30,6 +32,7 @@ export function printReport(p: {
     'Requests',
     `  ${shape.client.requests()} sent, ${shape.client.failed.length} failed, ${shape.client.repeated.length} repeated`,
     ...shape.client.repeated.slice(0, SHOWN_FAULTS).map((each) => `  repeated: ${JSON.stringify(each)}`),
+    ...notes,
     'Checks',
     ...findings.flatMap(({ statement, faults }) => [
       `  ${faults.length === 0 ? 'holds ' : 'BROKEN'}  ${statement}`,

@@ -10,9 +10,10 @@ export interface Instance {
   role: RoleName;
   /** Such as `media 2`. */
   name: string;
-  metricsPort: number;
-  /** The port of the metrics of Temporal's SDK; workers only. */
-  sdkMetricsPort?: number;
+  /** The address of its metrics, with the port. */
+  metricsAddress: string;
+  /** The address of the metrics of Temporal's SDK; workers only. */
+  sdkMetricsAddress?: string;
   /** Ends the process as an orchestrator does, and starts the next one, with the variables of then, when it has ended. */
   restart(): Promise<void>;
   /** Ends the process for good. */
@@ -28,7 +29,6 @@ export interface RoleRecords {
 const READY_WITHIN_MS = 90_000;
 /** Longer than any role drains here, so that only a role that hangs is killed. */
 const GRACE_MS = 30_000;
-const PORT_VARIABLES = { api: 'API_PORT', worker: 'WORKER_PORT', media: 'MEDIA_PORT', simulator: 'SIMULATOR_PORT' };
 
 /** Starts a role from the build as an orchestrator does, and waits until its health check says that it is ready. */
 export async function startInstance(
@@ -36,15 +36,19 @@ export async function startInstance(
   p: { role: RoleName; name: string; env: () => NodeJS.ProcessEnv; port?: number; records: RoleRecords },
 ): Promise<Instance> {
   const { role, name, records } = p;
+  const { address, at } = context.place(name);
   const metricsPort = await context.ports.take();
-  const sdkMetricsPort = role === 'worker' ? await context.ports.take() : undefined;
+  const metricsAddress = `${address}:${metricsPort}`;
+  const sdkMetricsAddress = role === 'worker' ? `${address}:${await context.ports.take()}` : undefined;
   const port = p.port ?? (await context.ports.take());
+  const prefix = role.toUpperCase();
   const own = {
+    METRICS_HOST: address,
     METRICS_PORT: String(metricsPort),
-    ...(role === 'exporter' ? {} : { [PORT_VARIABLES[role]]: String(port) }),
-    ...(sdkMetricsPort === undefined ? {} : { WORKER_METRICS_ADDRESS: `127.0.0.1:${sdkMetricsPort}` }),
+    ...(role === 'exporter' ? {} : { [`${prefix}_HOST`]: address, [`${prefix}_PORT`]: String(port) }),
+    ...(sdkMetricsAddress === undefined ? {} : { WORKER_METRICS_ADDRESS: sdkMetricsAddress }),
   };
-  const health = role === 'exporter' ? `${metricsPort}/health/live` : `${port}/health/ready`;
+  const health = role === 'exporter' ? `${metricsAddress}/health/live` : `${address}:${port}/health/ready`;
   let stopping = false;
 
   const start = async (): Promise<ServerProcess> => {
@@ -52,12 +56,11 @@ export async function startInstance(
     const server = await startReady({
       name: `The process ${name}`,
       command: {
-        file: process.execPath,
-        args: [join(packageRoot(), 'dist/src/main.js'), role],
-        env: { ...p.env(), ...own },
+        ...at(process.execPath, [join(packageRoot(), 'dist/src/main.js'), role]),
+        env: { ...own, ...p.env() },
         onLine: (line) => records.logs.push(`${name} | ${line}`),
       },
-      probe: () => isReady(`http://127.0.0.1:${health}`),
+      probe: () => isReady(`http://${health}`),
       timeoutMs: READY_WITHIN_MS,
       signal: context.signal,
     });
@@ -77,8 +80,8 @@ export async function startInstance(
   return {
     role,
     name,
-    metricsPort,
-    ...(sdkMetricsPort === undefined ? {} : { sdkMetricsPort }),
+    metricsAddress,
+    ...(sdkMetricsAddress === undefined ? {} : { sdkMetricsAddress }),
     async restart() {
       await end(current);
       current = await start();

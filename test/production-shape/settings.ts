@@ -7,8 +7,9 @@ import { isPrivateRange } from '../../src/platform/config/private-ranges.js';
 export const WEBHOOK_HOST = 'hooks.shape.test';
 
 export interface SettingsOptions {
-  proxyPort: number;
-  simulatorPort: number;
+  /** The host and port of the proxy. */
+  publicHost: string;
+  simulatorUrl: string;
   mongodbUri: string;
   temporalAddress: string;
   certificateFile: string;
@@ -30,13 +31,13 @@ export function productionSettings(p: SettingsOptions): NodeJS.ProcessEnv {
     NODE_ENV: 'production',
     NODE_EXTRA_CA_CERTS: p.certificateFile,
     LOG_LEVEL: 'info',
-    PUBLIC_BASE_URL: `https://localhost:${p.proxyPort}`,
-    STREAM_URL: `wss://localhost:${p.proxyPort}/stream`,
+    PUBLIC_BASE_URL: `https://${p.publicHost}`,
+    STREAM_URL: `wss://${p.publicHost}/stream`,
     TRUST_PROXY: 'true',
     API_KEY_PEPPER: randomBytes(32).toString('hex'),
     ENCRYPTION_KEYS: `shape:${randomBytes(32).toString('base64')}`,
     CARRIER: 'simulator',
-    SIMULATOR_URL: `http://127.0.0.1:${p.simulatorPort}`,
+    SIMULATOR_URL: p.simulatorUrl,
     ALLOWED_COUNTRY_PREFIXES: '+1',
     ...RETENTION,
     MONGODB_URI: p.mongodbUri,

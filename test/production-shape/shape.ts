@@ -12,6 +12,7 @@ import type { ShapeContext } from './context.js';
 import { createCustomer, type Customer } from './customer.js';
 import { startCustomerServer } from './customer-server.js';
 import type { Options } from './options.js';
+import { LOOPBACK } from './place.js';
 import { startInstance, type Instance, type RoleName, type RoleRecords } from './roles.js';
 import { startCaddy, startEmbeddedProxy } from './servers/proxy.js';
 import { startEmbeddedTemporal, startTemporalServer } from './servers/temporal.js';
@@ -47,35 +48,30 @@ export interface Shape {
 /** Starts two processes of every role that may have two, and everything around them. */
 export async function startShape(context: ShapeContext, options: Options): Promise<Shape> {
   const { ports } = context;
-  const [proxyPort, webhookPort, simulatorPort] = [await ports.take(), await ports.take(), await ports.take()];
+  const [proxyPort, simulatorPort] = [await ports.take(), await ports.take()];
   const [api, media] = [await takeTwo(ports), await takeTwo(ports)];
-  const certificate = await makeCertificate(context.folder, ['localhost', WEBHOOK_HOST]);
-
-  const address = webhookAddress();
-  const customerServer = await startCustomerServer({ address, port: webhookPort, certificate });
-  context.atEnd(() => customerServer.close());
-  const names = await startDnsServer((name) => (name === WEBHOOK_HOST ? { addresses: [address] } : undefined));
-  context.atEnd(() => names.close());
-  const collector = await startCollectorStub();
-  context.atEnd(async () => collector.close());
-  const webhookUrl = `https://${WEBHOOK_HOST}:${webhookPort}/inbox`;
+  const { address: host } = context.place('hub');
+  const publicName = options.hosts ? host : 'localhost';
+  const certificate = await makeCertificate(context.folder, [publicName, WEBHOOK_HOST]);
+  const { collector, names, ...customerServer } = await startSurroundings(context, certificate);
 
   const temporalAddress = await (options.embedded ? startEmbeddedTemporal : startTemporalServer)(context);
   const uri = await startDatabase(context);
   const env = productionSettings({
-    proxyPort,
-    simulatorPort,
+    publicHost: `${publicName}:${proxyPort}`,
+    simulatorUrl: `http://${host}:${simulatorPort}`,
     mongodbUri: uri,
     temporalAddress,
     certificateFile: certificate.certFile,
     nameserver: names.address,
-    webhookAddress: address,
+    webhookAddress: customerServer.address,
     collectorUrl: collector.url,
     short: options.embedded,
   });
   await setUp(context, env);
   const database = await openDatabase(uri);
   context.atEnd(() => database.close());
+  const { webhookUrl, received } = customerServer;
   const customer = await createCustomer(database, { pepper: env.API_KEY_PEPPER ?? '', webhookUrl });
 
   const records: RoleRecords = { logs: [], faults: [] };
@@ -87,26 +83,55 @@ export async function startShape(context: ShapeContext, options: Options): Promi
     return instance;
   };
   await Promise.all([
-    add('simulator', 'simulator', {}, simulatorPort),
+    // The carrier's own interface for tests is available on loopback only.
+    add('simulator', 'simulator', options.hosts ? { SIMULATOR_HOST: '0.0.0.0' } : {}, simulatorPort),
     ...api.map((port, index) => add('api', `api ${index + 1}`, {}, port)),
     ...media.map((port, index) => add('media', `media ${index + 1}`, {}, port)),
-    ...startWorkers({ add }, FIRST_BUILD),
+    ...startWorkers({ add }, FIRST_BUILD, options.hosts ? 4 : 2),
     add('exporter', 'exporter'),
   ]);
-  await (options.embedded ? startEmbeddedProxy : startCaddy)(context, { port: proxyPort, certificate, api, media });
+  await (options.embedded ? startEmbeddedProxy : startCaddy)(context, {
+    host,
+    port: proxyPort,
+    name: publicName,
+    certificate,
+    api: api.map((port, index) => `${context.place(`api ${index + 1}`).address}:${port}`),
+    media: media.map((port, index) => `${context.place(`media ${index + 1}`).address}:${port}`),
+  });
   await setCurrentVersion(context, env, FIRST_BUILD);
 
-  const client = createClient({ baseUrl: env.PUBLIC_BASE_URL ?? '', ca: certificate.cert, key: customer.liveKey });
+  const client = createClient({
+    baseUrl: env.PUBLIC_BASE_URL ?? '',
+    ca: certificate.cert,
+    key: customer.liveKey,
+    untilAnswered: options.hosts,
+  });
   context.atEnd(client.close);
-  const carrierUrl = `http://127.0.0.1:${simulatorPort}`;
-  const { received } = customerServer;
+  const carrierUrl = `http://${LOOPBACK.address}:${simulatorPort}`;
   const around = { certificate, temporalAddress, carrierUrl, webhookUrl, received };
   return { env, database, customer, client, records, collector, instances, add, ...around };
 }
 
-/** Starts two workers with this build id. */
-export function startWorkers(shape: Pick<Shape, 'add'>, buildId: string): Promise<Instance>[] {
-  return [1, 2].map((number) => shape.add('worker', `worker ${number} of ${buildId}`, { WORKER_BUILD_ID: buildId }));
+/** Starts workers with this build id. */
+export function startWorkers(shape: Pick<Shape, 'add'>, buildId: string, count = 2): Promise<Instance>[] {
+  return Array.from({ length: count }, (_, index) =>
+    shape.add('worker', `worker ${index + 1} of ${buildId}`, { WORKER_BUILD_ID: buildId }),
+  );
+}
+
+/** Starts what is not of the service: the customer's server and its name, and the collector of traces. */
+async function startSurroundings(context: ShapeContext, certificate: Certificate) {
+  const { address: host } = context.place('hub');
+  const address = webhookAddress();
+  const port = await context.ports.take();
+  const customerServer = await startCustomerServer({ address, port, certificate });
+  context.atEnd(() => customerServer.close());
+  const names = await startDnsServer((name) => (name === WEBHOOK_HOST ? { addresses: [address] } : undefined), host);
+  context.atEnd(() => names.close());
+  const collector = await startCollectorStub({ host });
+  context.atEnd(async () => collector.close());
+  const { received } = customerServer;
+  return { names, collector, address, received, webhookUrl: `https://${WEBHOOK_HOST}:${port}/inbox` };
 }
 
 async function takeTwo(ports: ShapeContext['ports']): Promise<number[]> {
@@ -118,10 +143,11 @@ async function startDatabase(context: ShapeContext): Promise<string> {
   const dataFolder = join(folder, 'mongodb');
   const program = await findMongodb({ env, report, signal, dataFolder });
   const port = await ports.take();
-  context.keep('MongoDB', await startMongodb({ program, dataFolder, port, env, signal }));
+  const { address: host, at } = context.place('MongoDB');
+  context.keep('MongoDB', await startMongodb({ program, dataFolder, port, host, env, at, signal }));
   const stand = program.kind === 'mongod' ? 'mongod' : 'the stand-in for MongoDB';
   report(`${stand} runs as a single server, so ALLOW_STANDALONE_MONGODB is true`);
-  return mongodbUri(program, port, 'callwright');
+  return mongodbUri(program, port, 'callwright', host);
 }
 
 /** Prepares the servers for the release, as each deployment does. */

@@ -31,10 +31,13 @@ const TYPES: Readonly<Record<number, string>> = { 1: 'A', 5: 'CNAME', 28: 'AAAA'
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
 
 /**
- * Starts a DNS server on loopback, for UDP only.
+ * Starts a DNS server, for UDP only.
  * @param entryOf returns the records of a name (lower case, without a final dot); undefined if the name does not exist
  */
-export async function startDnsServer(entryOf: (name: string) => DnsEntry | undefined): Promise<DnsServer> {
+export async function startDnsServer(
+  entryOf: (name: string) => DnsEntry | undefined,
+  host = '127.0.0.1',
+): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const queries: string[] = [];
   const timers = new Set<NodeJS.Timeout>();
@@ -52,10 +55,10 @@ export async function startDnsServer(entryOf: (name: string) => DnsEntry | undef
     }, entry?.delayMs ?? 0);
     timers.add(timer);
   });
-  socket.bind(0, '127.0.0.1');
+  socket.bind(0, host);
   await once(socket, 'listening');
   return {
-    address: `127.0.0.1:${socket.address().port}`,
+    address: `${host}:${socket.address().port}`,
     queries,
     async close() {
       for (const timer of timers) clearTimeout(timer);

@@ -24,11 +24,13 @@ describe('the production shape', () => {
 
   it('uses the deployed Caddyfile with several processes behind it', () => {
     const certificate = { certFile: '/a/cert.pem', keyFile: '/a/key.pem', cert: '', key: '' };
-    const text = caddyfile(read('deploy/Caddyfile'), { port: 1, certificate, api: [11, 12], media: [21, 22] });
-    expect(text).toMatch(/\(streams\) \{\s+to 127\.0\.0\.1:21 127\.0\.0\.1:22\s+health_uri/);
+    const upstreams = { api: ['10.0.0.1:11', '10.0.0.2:12'], media: ['10.0.0.3:21', '10.0.0.4:22'] };
+    const text = caddyfile(read('deploy/Caddyfile'), { host: '10.0.0.9', port: 1, certificate, ...upstreams });
+    expect(text).toMatch(/\(streams\) \{\s+to 10\.0\.0\.3:21 10\.0\.0\.4:22\s+health_uri/);
     expect(text).toMatch(
-      /handle \{\s+reverse_proxy \{\s+to 127\.0\.0\.1:11 127\.0\.0\.1:12\s+health_uri \/health\/serving/,
+      /handle \{\s+reverse_proxy \{\s+to 10\.0\.0\.1:11 10\.0\.0\.2:12\s+health_uri \/health\/serving/,
     );
+    expect(text).toContain('default_bind 10.0.0.9');
     expect(text).toContain('tls /a/cert.pem /a/key.pem');
     expect(text).not.toMatch(/import processes/);
   });
@@ -61,8 +63,8 @@ describe('the production shape', () => {
 
   it.each(['127.0.0.1', '10.0.0.7', 'fd00::2'])('runs in production mode, with webhooks to %s', (webhookAddress) => {
     const settings = productionSettings({
-      proxyPort: 1,
-      simulatorPort: 2,
+      publicHost: 'localhost:1',
+      simulatorUrl: 'http://127.0.0.1:2',
       mongodbUri: 'mongodb://127.0.0.1:3/callwright',
       temporalAddress: '127.0.0.1:4',
       certificateFile: '/a/cert.pem',

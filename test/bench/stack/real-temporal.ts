@@ -5,6 +5,7 @@ import type { Report } from '../../../src/dev/processes/run-command.js';
 import type { ServerProcess } from '../../../src/dev/servers/server-process.js';
 import { probeTemporal } from '../../../src/dev/servers/temporal/start-temporal.js';
 import { SEARCH_ATTRIBUTES } from '../../../src/platform/temporal/search-attributes.js';
+import { LOOPBACK } from '../../production-shape/place.js';
 import { NAMESPACE, startTemporalServer } from '../../production-shape/servers/temporal.js';
 
 /** The parts of the benchmark that a Temporal server needs. */
@@ -33,6 +34,7 @@ export async function startRealTemporal({ keep, ...shared }: TemporalStart): Pro
   const address = await startTemporalServer({
     ...shared,
     signal: new AbortController().signal,
+    place: () => LOOPBACK,
     keep(name, server) {
       kept.set(name, server);
       return keep(server);

@@ -1,10 +1,10 @@
+import type { FindOptions } from '../../../src/dev/servers/find-options.js';
 import { buildGoProgram, type GoProgram } from '../../../src/dev/servers/go-program.js';
-import type { ShapeContext } from '../context.js';
 
 /** Builds a server of the full form. @returns the path of its executable */
 export function buildGoServer(
   server: Pick<GoProgram, 'label' | 'name' | 'version' | 'module'>,
-  context: ShapeContext,
+  options: FindOptions,
 ): Promise<string> {
   const program: GoProgram = {
     ...server,
@@ -13,5 +13,5 @@ export function buildGoServer(
     advice: 'Install Go, or run the short form, which needs no such server.',
     timeoutMs: 1_800_000,
   };
-  return buildGoProgram(program, context);
+  return buildGoProgram(program, options);
 }

@@ -10,7 +10,7 @@ const READY_WITHIN_MS = 60_000;
 const TIMEOUT_MS = 60_000;
 export const POSTGRESQL_USER = 'temporal';
 
-/** Starts a PostgreSQL with an empty cluster on loopback. */
+/** Starts a PostgreSQL with an empty cluster on the host of Temporal. Other hosts can connect, but not log in. */
 export async function startPostgresql(
   context: ShapeContext,
   p: { port: number; password: string },
@@ -42,11 +42,13 @@ export async function startPostgresql(
     report: context.report,
     signal,
   });
-  const [postgres = '', ...args] = command('postgres', '-D', data, '-p', String(p.port), '-h', '127.0.0.1', '-k', data);
+  const { address, at } = context.place('Temporal');
+  const addresses = [...new Set(['127.0.0.1', address])].join(',');
+  const [postgres = '', ...args] = command('postgres', '-D', data, '-p', String(p.port), '-h', addresses, '-k', data);
   return startReady({
     name: 'PostgreSQL',
-    command: { file: postgres, args, env },
-    probe: () => probePort(p.port),
+    command: { ...at(postgres, args), env },
+    probe: () => probePort(p.port, address),
     timeoutMs: READY_WITHIN_MS,
     signal,
   });

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../../src/dev/servers/cache-folder.js';
+import type { FindOptions } from '../../../src/dev/servers/find-options.js';
 import { probePort, startReady } from '../../../src/dev/servers/server-process.js';
 import type { ShapeContext } from '../context.js';
 import { buildGoServer } from './go-server.js';
@@ -18,11 +19,16 @@ export async function startEmbeddedProxy(context: ShapeContext, targets: ProxyTa
   context.atEnd(() => proxy.close());
 }
 
-/** Starts Caddy with the Caddyfile of the compose file, changed for several processes on loopback. */
+/** @returns the path of its executable */
+export function buildCaddy(options: FindOptions): Promise<string> {
+  const module = 'github.com/caddyserver/caddy/v2/cmd/caddy';
+  return buildGoServer({ label: 'caddy', name: 'caddy', module, version: CADDY_VERSION }, options);
+}
+
+/** Starts Caddy with the Caddyfile of the compose file, changed for several processes. */
 export async function startCaddy(context: ShapeContext, targets: ProxyTargets): Promise<void> {
   const { folder, env, report, signal } = context;
-  const module = 'github.com/caddyserver/caddy/v2/cmd/caddy';
-  const file = await buildGoServer({ label: 'caddy', name: 'caddy', module, version: CADDY_VERSION }, context);
+  const file = await buildCaddy(context);
   const configFile = join(folder, 'Caddyfile');
   await writeFile(configFile, caddyfile(await readFile(join(packageRoot(), 'deploy/Caddyfile'), 'utf8'), targets));
   const caddy = await startReady({
@@ -32,12 +38,12 @@ export async function startCaddy(context: ShapeContext, targets: ProxyTargets): 
       args: ['run', '--config', configFile, '--adapter', 'caddyfile'],
       env: {
         ...env,
-        DOMAIN: `https://localhost:${targets.port}`,
+        DOMAIN: `https://${targets.name ?? targets.host}:${targets.port}`,
         XDG_DATA_HOME: join(folder, 'caddy-data'),
         XDG_CONFIG_HOME: join(folder, 'caddy-config'),
       },
     },
-    probe: () => probePort(targets.port),
+    probe: () => probePort(targets.port, targets.host),
     timeoutMs: READY_WITHIN_MS,
     signal,
   });
@@ -46,19 +52,19 @@ export async function startCaddy(context: ShapeContext, targets: ProxyTargets): 
 }
 
 /**
- * Returns the deployed Caddyfile with the upstreams on loopback, with health checks, as docs/operations/upgrade.md describes for
+ * Returns the deployed Caddyfile with the upstreams of this run, with health checks, as docs/operations/upgrade.md describes for
  * several processes, and with a certificate that needs no authority.
  */
-export function caddyfile(deployed: string, { certificate, api, media }: ProxyTargets): string {
-  const upstreams = (ports: readonly number[], health: string) =>
+export function caddyfile(deployed: string, { host, certificate, api, media }: ProxyTargets): string {
+  const upstreams = (addresses: readonly string[], health: string) =>
     [
-      `to ${ports.map((port) => `127.0.0.1:${port}`).join(' ')}`,
+      `to ${addresses.join(' ')}`,
       `health_uri ${health}`,
       `health_interval ${HEALTH_EVERY_MS}ms`,
       'health_fails 2',
     ].join('\n\t\t\t');
   const changes: readonly (readonly [from: string, to: string])[] = [
-    ['\n{\n', '\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n'],
+    ['\n{\n', `\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind ${host}\n`],
     ['{$DOMAIN} {\n', `{$DOMAIN} {\n\ttls ${certificate.certFile} ${certificate.keyFile}\n`],
     ['import processes media 8081', upstreams(media, MEDIA_HEALTH)],
     ['import processes api 8080', upstreams(api, API_HEALTH)],

@@ -6,11 +6,15 @@ import { pipeline } from 'node:stream/promises';
 import type { Certificate } from '../certificate.js';
 
 export interface ProxyTargets {
+  /** The address on which the proxy listens. */
+  host: string;
   port: number;
+  /** The name by which clients ask for it; by default, they use the address. */
+  name?: string;
   certificate: Certificate;
-  /** Ports on loopback. */
-  api: readonly number[];
-  media: readonly number[];
+  /** The addresses of the processes, with their ports. */
+  api: readonly string[];
+  media: readonly string[];
 }
 
 /** Shorter than the 75 s after which the API closes an idle connection. */
@@ -28,23 +32,27 @@ export const MEDIA_HEALTH = '/health/ready';
 export async function startSmallProxy(targets: ProxyTargets, healthEveryMs: number) {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
   const urls = [
-    ...targets.api.map((port) => [port, `http://127.0.0.1:${port}${API_HEALTH}`] as const),
-    ...targets.media.map((port) => [port, `http://127.0.0.1:${port}${MEDIA_HEALTH}`] as const),
+    ...targets.api.map((address) => [address, `http://${address}${API_HEALTH}`] as const),
+    ...targets.media.map((address) => [address, `http://${address}${MEDIA_HEALTH}`] as const),
   ];
   const ready = watchReadiness(new Map(urls), healthEveryMs);
   const sockets = new Set<Duplex>();
   let turn = 0;
-  const pick = (path: string): number | undefined => {
-    const ports = (path.startsWith('/stream/') ? targets.media : targets.api).filter((port) => ready.has(port));
+  const pick = (path: string) => {
+    const all = path.startsWith('/stream/') ? targets.media : targets.api;
+    const addresses = all.filter((address) => ready.has(address));
     turn += 1;
-    return ports[turn % ports.length];
+    const address = addresses[turn % addresses.length];
+    if (address === undefined) return undefined;
+    const { hostname, port } = new URL(`http://${address}`);
+    return { host: hostname, port: Number(port) };
   };
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const port = pick(request.url ?? '/');
-    if (port === undefined) return void response.writeHead(503).end();
+    const target = pick(request.url ?? '/');
+    if (target === undefined) return void response.writeHead(503).end();
     const { method, url: path } = request;
-    const upstream = send({ host: '127.0.0.1', port, method, path, agent, headers: forwarded(request) });
+    const upstream = send({ ...target, method, path, agent, headers: forwarded(request) });
     response.once('close', () => upstream.destroy());
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       upstream.once('response', resolve);
@@ -63,9 +71,9 @@ export async function startSmallProxy(targets: ProxyTargets, healthEveryMs: numb
     });
   });
   server.on('upgrade', (request, client, head) => {
-    const port = pick(request.url ?? '/');
-    if (port === undefined) return void client.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
-    const media = connect(port, '127.0.0.1', () => {
+    const target = pick(request.url ?? '/');
+    if (target === undefined) return void client.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
+    const media = connect(target, () => {
       const headers = { ...forwarded(request), connection: 'Upgrade', upgrade: 'websocket' };
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
       media.write(`GET ${request.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
@@ -74,7 +82,7 @@ export async function startSmallProxy(targets: ProxyTargets, healthEveryMs: numb
     });
     join(client, media, sockets);
   });
-  await new Promise<void>((resolve) => server.listen(targets.port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(targets.port, targets.host, resolve));
   return {
     async close(): Promise<void> {
       ready.stop();
@@ -114,17 +122,17 @@ function withoutHops(headers: IncomingMessage['headers']): IncomingMessage['head
  * Asks the processes again and again whether they are ready. All count as ready at first. A process that says no counts
  * as not ready at once; one that is late, as on a busy machine, only when it has been late several times.
  */
-function watchReadiness(urls: ReadonlyMap<number, string>, everyMs: number) {
-  const failures = new Map([...urls.keys()].map((port) => [port, 0]));
-  const ask = async ([port, url]: readonly [number, string]) => {
+function watchReadiness(urls: ReadonlyMap<string, string>, everyMs: number) {
+  const failures = new Map([...urls.keys()].map((address) => [address, 0]));
+  const ask = async ([address, url]: readonly [string, string]) => {
     const answer = await fetch(url, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) }).catch((error: Error) => error);
     if (answer instanceof Response) {
       await answer.arrayBuffer().catch(() => undefined);
-      failures.set(port, answer.ok ? 0 : Infinity);
+      failures.set(address, answer.ok ? 0 : Infinity);
     } else {
-      failures.set(port, (failures.get(port) ?? 0) + (answer.name === 'TimeoutError' ? 1 : MAX_LATE));
+      failures.set(address, (failures.get(address) ?? 0) + (answer.name === 'TimeoutError' ? 1 : MAX_LATE));
     }
   };
   const timer = setInterval(() => void Promise.all([...urls].map(ask)), everyMs);
-  return { has: (port: number) => (failures.get(port) ?? 0) < MAX_LATE, stop: () => clearInterval(timer) };
+  return { has: (address: string) => (failures.get(address) ?? 0) < MAX_LATE, stop: () => clearInterval(timer) };
 }

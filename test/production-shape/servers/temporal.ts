@@ -5,10 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import { packageRoot } from '../../../src/dev/servers/cache-folder.js';
+import type { FindOptions } from '../../../src/dev/servers/find-options.js';
 import { runCommand } from '../../../src/dev/processes/run-command.js';
 import { findTemporal } from '../../../src/dev/servers/temporal/find-temporal.js';
 import { probePort, startReady } from '../../../src/dev/servers/server-process.js';
 import type { ShapeContext } from '../context.js';
+import { LOOPBACK } from '../place.js';
 import { buildGoServer } from './go-server.js';
 import { POSTGRESQL_USER, postgresqlVersion, startPostgresql } from './postgresql.js';
 
@@ -35,23 +37,31 @@ const DRAINAGE: Readonly<Record<string, string>> = {
 /** Starts Temporal's development server. @returns its address */
 export async function startEmbeddedTemporal(context: ShapeContext): Promise<string> {
   const { env, report, signal, folder } = context;
+  const { address: host } = context.place('Temporal');
   const file = await findTemporal({ env, report, signal });
   const port = await context.ports.take();
   const settings = Object.entries(DRAINAGE).flatMap(([key, value]) => ['--dynamic-config-value', `${key}="${value}"`]);
-  const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
+  // Its services look for each other on loopback, wherever they listen.
+  const ip = host === LOOPBACK.address ? host : '0.0.0.0';
+  const args = ['server', 'start-dev', '--ip', ip, '--port', String(port), '--log-level', 'error'];
   args.push('--headless', '--db-filename', join(folder, 'temporal.db'), ...settings);
-  const address = `127.0.0.1:${port}`;
-  context.keep('Temporal', await startServer({ file, args, address, port, context }));
-  return address;
+  context.keep('Temporal', await startServer({ file, args, port, context }));
+  return `${host}:${port}`;
+}
+
+/** @returns the paths of its executables */
+export async function buildTemporalServer(options: FindOptions): Promise<{ server: string; sqlTool: string }> {
+  const build = (label: string, path: string, name: string) =>
+    buildGoServer({ label, name, module: `${MODULE}/cmd/${path}`, version: TEMPORAL_VERSION }, options);
+  const server = await build('temporal-server', 'server', 'server');
+  return { server, sqlTool: await build('temporal-sql-tool', 'tools/sql', 'sql') };
 }
 
 /** Starts Temporal Server on a new PostgreSQL, as the compose file does. @returns the address of its frontend */
 export async function startTemporalServer(context: ShapeContext): Promise<string> {
   const { folder, ports, env } = context;
-  const build = (label: string, path: string, name: string) =>
-    buildGoServer({ label, name, module: `${MODULE}/cmd/${path}`, version: TEMPORAL_VERSION }, context);
-  const server = await build('temporal-server', 'server', 'server');
-  const sqlTool = await build('temporal-sql-tool', 'tools/sql', 'sql');
+  const { address: host } = context.place('Temporal');
+  const { server, sqlTool } = await buildTemporalServer(context);
   const postgresql = { port: await ports.take(), password: randomBytes(16).toString('hex') };
   context.keep('PostgreSQL', await startPostgresql(context, postgresql));
   await prepareSchemas(context, { sqlTool, ...postgresql });
@@ -60,30 +70,25 @@ export async function startTemporalServer(context: ShapeContext): Promise<string
   await mkdir(join(folder, 'temporal'));
   const settingsFile = join(folder, 'temporal', 'dynamic.yaml');
   await writeFile(settingsFile, await dynamicSettings());
-  const config = serverConfig({ ports: numbers, postgresql, settingsFile });
+  const config = serverConfig({ host, ports: numbers, postgresql, settingsFile });
   await writeFile(join(folder, 'temporal', 'shape.yaml'), JSON.stringify(config));
-  const address = `127.0.0.1:${frontend}`;
+  const address = `${host}:${frontend}`;
   const args = ['--root', folder, '--config', 'temporal', '--env', 'shape', 'start'];
-  context.keep('Temporal', await startServer({ file: server, args, address, port: frontend, context }));
+  context.keep('Temporal', await startServer({ file: server, args, port: frontend, context }));
   await registerNamespace(address);
   context.report(`Temporal Server ${TEMPORAL_VERSION} runs on PostgreSQL ${await postgresqlVersion(env)}`);
   return address;
 }
 
-async function startServer(p: {
-  file: string;
-  args: readonly string[];
-  address: string;
-  port: number;
-  context: ShapeContext;
-}) {
+async function startServer(p: { file: string; args: readonly string[]; port: number; context: ShapeContext }) {
+  const { address, at } = p.context.place('Temporal');
   return startReady({
     name: 'Temporal',
-    command: { file: p.file, args: p.args, env: p.context.env },
+    command: { ...at(p.file, p.args), env: p.context.env },
     probe: async () => {
       // A client that finds no server would reconnect for ever.
-      await probePort(p.port);
-      const connection = await Connection.connect({ address: p.address, connectTimeout: 1_000 });
+      await probePort(p.port, address);
+      const connection = await Connection.connect({ address: `${address}:${p.port}`, connectTimeout: 1_000 });
       try {
         await connection.withDeadline(Date.now() + 2_000, () => connection.workflowService.getSystemInfo({}));
       } finally {
@@ -122,6 +127,7 @@ async function prepareSchemas(
   context: ShapeContext,
   p: { sqlTool: string; port: number; password: string },
 ): Promise<void> {
+  const { at } = context.place('Temporal');
   for (const [database, schema] of Object.entries(SCHEMAS)) {
     const steps = [
       ['create-database'],
@@ -132,8 +138,7 @@ async function prepareSchemas(
       const server = ['--plugin', PLUGIN, '--endpoint', '127.0.0.1', '--port', String(p.port)];
       await runCommand({
         what: `making the schema of ${database}`,
-        file: p.sqlTool,
-        args: [...server, '--user', POSTGRESQL_USER, '--database', database, ...step],
+        ...at(p.sqlTool, [...server, '--user', POSTGRESQL_USER, '--database', database, ...step]),
         cwd: context.folder,
         env: { ...context.env, SQL_PASSWORD: p.password },
         timeoutMs: SCHEMA_TIMEOUT_MS,
@@ -151,13 +156,14 @@ async function dynamicSettings(): Promise<string> {
   return [deployed.trimEnd(), ...ours].join('\n');
 }
 
-/** The configuration of all four services in one process, on loopback. */
+/** The configuration of all four services in one process. */
 function serverConfig(p: {
+  host: string;
   ports: readonly number[];
   postgresql: { port: number; password: string };
   settingsFile: string;
 }): object {
-  const { ports, postgresql, settingsFile } = p;
+  const { host, ports, postgresql, settingsFile } = p;
   const store = (databaseName: string) => ({
     sql: {
       pluginName: PLUGIN,
@@ -173,9 +179,9 @@ function serverConfig(p: {
   });
   const services = ['frontend', 'history', 'matching', 'worker'].map((name, index) => {
     const [grpcPort, membershipPort] = ports.slice(2 * index);
-    return [name, { rpc: { grpcPort, membershipPort, bindOnLocalHost: true } }];
+    return [name, { rpc: { grpcPort, membershipPort, bindOnIP: host } }];
   });
-  const frontend = `127.0.0.1:${ports[0]}`;
+  const frontend = `${host}:${ports[0]}`;
   return {
     log: { stdout: true, level: 'error' },
     persistence: {
@@ -184,7 +190,7 @@ function serverConfig(p: {
       numHistoryShards: 4,
       datastores: { default: store('temporal'), visibility: store('temporal_visibility') },
     },
-    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
+    global: { membership: { maxJoinDuration: '30s', broadcastAddress: host } },
     services: Object.fromEntries(services) as object,
     clusterMetadata: {
       enableGlobalNamespace: false,

@@ -59,10 +59,14 @@ const Request = (
 export type CollectorStub = Awaited<ReturnType<typeof startCollectorStub>>;
 
 /**
- * Starts a collector of OpenTelemetry on loopback, which decodes what it gets by the protocol's definitions.
+ * Starts a collector of OpenTelemetry, which decodes what it gets by the protocol's definitions.
  * @param p.answer overrides the status of its responses
+ * @param p.host the address on which it listens
  */
-export async function startCollectorStub({ answer = () => 200 }: { answer?: () => number } = {}) {
+export async function startCollectorStub({
+  answer = () => 200,
+  host = '127.0.0.1',
+}: { answer?: () => number; host?: string } = {}) {
   const spans: ReceivedSpan[] = [];
   const faults: string[] = [];
   const bodies: Buffer[] = [];
@@ -86,11 +90,11 @@ export async function startCollectorStub({ answer = () => 200 }: { answer?: () =
         faults.push(String(error));
       }
     });
-  }).listen(0, '127.0.0.1');
+  }).listen(0, host);
   await once(server, 'listening');
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     spans,
     /** Requests that break the protocol. */
     faults,

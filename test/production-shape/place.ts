@@ -1,0 +1,9 @@
+/** Where a process of the run listens: on loopback, or on a host of its own. */
+export interface Place {
+  /** The address on which it listens, and at which the others reach it. */
+  address: string;
+  /** Returns the command line that runs a program there. */
+  at: (file: string, args: readonly string[]) => { file: string; args: readonly string[] };
+}
+
+export const LOOPBACK: Place = { address: '127.0.0.1', at: (file, args) => ({ file, args }) };
