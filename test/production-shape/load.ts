@@ -5,6 +5,8 @@ import type { Customer } from './customer.js';
 
 /** Scripts of the outbound calls, in turn. Most are conversations, so that calls are in progress at every restart. */
 const SCRIPTS = ['00', '11', '06', '00', '04', '11', '01', '00', '20', '31'];
+/** The scripts while hosts are cut off. One callee talks until the call ends, also to an agent that does not answer. */
+const LONG_SCRIPTS = ['00', '08', '11', '06', '08', '04', '11', '01', '00', '20', '31'];
 /** Every so many calls, one is received instead of placed, and one is canceled while the phone rings. */
 const INBOUND_EVERY = 10;
 const CANCELED_EVERY = 9;
@@ -36,7 +38,7 @@ export interface Load {
 /**
  * Places calls at even intervals, and follows each to its end.
  * @param p.more asked after the first `calls` calls, whether to continue
- * @param p.mayFail whether faults are made, so that test calls may fail
+ * @param p.mayFail whether faults are made: test calls may fail, and some calls are long
  */
 export function startLoad(p: {
   client: Client;
@@ -50,6 +52,7 @@ export function startLoad(p: {
   signal: AbortSignal;
 }): Load {
   const { client, customer } = p;
+  const scripts = p.mayFail ? LONG_SCRIPTS : SCRIPTS;
   const load: Load = { placed: [], received: [], faults: [], done: Promise.resolve() };
 
   async function receive(): Promise<void> {
@@ -113,7 +116,7 @@ export function startLoad(p: {
     for (let number = 1; number <= p.calls || p.more(); number += 1) {
       if (p.signal.aborted) break;
       if (number % INBOUND_EVERY === 0) calls.push(receive());
-      else calls.push(place(number % CANCELED_EVERY === 0 ? UNANSWERED : (SCRIPTS[number % SCRIPTS.length] ?? '00')));
+      else calls.push(place(number % CANCELED_EVERY === 0 ? UNANSWERED : (scripts[number % scripts.length] ?? '00')));
       if (number % TEST_EVERY === 1) calls.push(placeTest());
       await sleep(p.everyMs);
     }
