@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { environment } from '../../src/platform/config/environment.js';
 import { SECRETS } from '../../src/platform/config/secret-variables.js';
+import { STREAM_TIMINGS } from '../../src/voice/media/carrier-stream.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 
 const ROOT = join(__dirname, '..', '..');
@@ -137,6 +138,15 @@ describe('docker-compose.yml', () => {
     const [, streams = ''] = read(path).split(/handle \/stream\/\*|:8081 \{/);
     expect(streams.match(/handle_response @rejected/g)).toHaveLength(2);
     expect(streams.split(upstreams)).toHaveLength(4);
+  });
+
+  it('ends a stream whose media process hangs or is cut off, and no other one', () => {
+    const [, seconds] =
+      /\(streams\) \{\n[^}]*transport http \{[^}]*read_timeout (\d+)s/.exec(read('deploy/Caddyfile')) ?? [];
+    // A media process sends a ping at this interval at least.
+    const { pingEveryMs } = STREAM_TIMINGS;
+    expect(Number(seconds) * 1_000).toBeGreaterThanOrEqual(2 * pingEveryMs);
+    expect(Number(seconds) * 1_000).toBeLessThanOrEqual(3 * pingEveryMs);
   });
 
   it('bounds the logs of every container', () => {

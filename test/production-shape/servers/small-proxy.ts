@@ -19,6 +19,8 @@ export interface ProxyTargets {
 
 /** Shorter than the 75 s after which the API closes an idle connection. */
 const IDLE_MS = 60_000;
+/** A media process that has sent nothing for this long counts as lost, as in deploy/Caddyfile. */
+const SILENT_MS = 10_000;
 const CHECK_TIMEOUT_MS = 2_000;
 /** So many late answers in a row count as not ready. */
 const MAX_LATE = 3;
@@ -81,6 +83,7 @@ export async function startSmallProxy(targets: ProxyTargets, healthEveryMs: numb
       client.pipe(media).pipe(client);
     });
     join(client, media, sockets);
+    closeWhenSilent(media);
   });
   await new Promise<void>((resolve) => server.listen(targets.port, targets.host, resolve));
   return {
@@ -92,6 +95,12 @@ export async function startSmallProxy(targets: ProxyTargets, healthEveryMs: numb
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function closeWhenSilent(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), SILENT_MS);
+  socket.on('data', () => timer.refresh());
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Closes each of two connected sockets with the other. */
