@@ -60,7 +60,8 @@ export async function cutOffHosts(
   return { steps, cuts };
 }
 
-/** Whether all hosts were connected at a time, and had been for some time. */
+/** Whether a time is after a cut that is over and forgotten, and before the next one. */
 export function isQuiet(cuts: readonly Cut[], at: number): boolean {
-  return cuts.every(({ from, to }) => at < from || at >= to + RECOVERED_AFTER_MS);
+  const isOver = ({ to }: Cut) => at >= to + RECOVERED_AFTER_MS;
+  return cuts.some(isOver) && cuts.every((cut) => at < cut.from || isOver(cut));
 }
