@@ -11,7 +11,7 @@ export interface Options {
   prometheus: boolean;
   /** Whether secrets are rotated while calls are placed, instead of a deployment. */
   rotate: boolean;
-  /** Whether each process has a host of its own, and hosts are cut off while calls are placed, instead of a deployment. */
+  /** Whether each process has its own host, and hosts are cut off while calls are placed, instead of a deployment. */
   hosts: boolean;
   /** The process that made the hosts, if this one runs among them. */
   owner: number | undefined;
@@ -44,7 +44,7 @@ export function readOptions(args: readonly string[]): Options {
   return { calls, everyMs: everyMs({ short, hosts }), embedded: short, prometheus, rotate, hosts, owner, logs };
 }
 
-/** Hosts of their own need more processes on the same machine, so calls are placed less often. */
+/** With several hosts, more processes share the machine, so calls are placed less often. */
 function everyMs({ short, hosts }: { short: boolean; hosts: boolean }): number {
   if (short) return hosts ? 3_000 : 4_000;
   return hosts ? 2_000 : 1_000;

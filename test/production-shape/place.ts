@@ -1,4 +1,4 @@
-/** Where a process of the run listens: on loopback, or on a host of its own. */
+/** The place of a process of the run: loopback, or its own host. */
 export interface Place {
   /** The address on which it listens, and at which the others reach it. */
   address: string;

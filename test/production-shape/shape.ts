@@ -119,7 +119,7 @@ export function startWorkers(shape: Pick<Shape, 'add'>, buildId: string, count =
   );
 }
 
-/** Starts what is not of the service: the customer's server and its name, and the collector of traces. */
+/** Starts the servers around the service: the customer's server, its name server, and the collector of traces. */
 async function startSurroundings(context: ShapeContext, certificate: Certificate) {
   const { address: host } = context.place('hub');
   const address = webhookAddress();

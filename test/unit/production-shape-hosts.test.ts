@@ -6,7 +6,7 @@ import { isPrivateRange } from '../../src/platform/config/private-ranges.js';
 describe('the production shape on several hosts', () => {
   const place = placesOn(7);
 
-  it('runs each process of a role, and each server, on a host of its own', () => {
+  it('runs each process of a role, and each server, on its own host', () => {
     const names = ['MongoDB', 'Temporal', 'exporter', 'api 1', 'api 2', 'media 1', 'media 2'];
     const workers = [1, 2, 3, 4].map((number) => `worker ${number} of release-1`);
     const commands = [...names, ...workers].map((name) => place(name).at('node', ['main.js']).args.join(' '));
@@ -29,7 +29,9 @@ describe('the production shape on several hosts', () => {
       { host: 'api-1', from: 100_000, to: 120_000 },
       { host: 'mongodb', from: 200_000, to: 210_000 },
     ] as const;
-    const quiet = [99_000, 100_000, 120_000 + RECOVERED_AFTER_MS, 199_999, 205_000, 239_000, 240_000].map((at) => isQuiet(cuts, at));
+    const quiet = [99_000, 100_000, 120_000 + RECOVERED_AFTER_MS, 199_999, 205_000, 239_000, 240_000].map((at) =>
+      isQuiet(cuts, at),
+    );
     expect(quiet).toEqual([false, false, true, true, false, false, true]);
   });
 

@@ -65,7 +65,7 @@ function ourFault({ _id, status, endReason }: CallDocument): string | undefined 
   return OUR_FAULTS.includes(endReason ?? '') ? `${_id}: ${status} (${endReason})` : undefined;
 }
 
-/** What each cut did to requests and calls. Nothing of it breaks a promise. */
+/** Describes the effects of each cut on requests and calls. They break no promise. */
 function notesOf({ shape, cuts, evidence }: Run, calls: readonly CallDocument[]): string[] {
   const { answered, repeated } = shape.client;
   const lost = calls.filter((call) => evidence.accepted.has(call._id) && ourFault(call) !== undefined);

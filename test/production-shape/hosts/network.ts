@@ -53,7 +53,7 @@ export function createNetwork(owner: number): void {
 
 /**
  * The hosts know each other's hardware addresses for good. Otherwise a connection to a host that is cut off would fail
- * after 3 s, because nobody answers for its address. Across routers nothing fails so soon.
+ * after 3 s, because its address gets no answer. Across routers nothing fails so soon.
  */
 function addressLines(host: string, device: string): string[] {
   return [
