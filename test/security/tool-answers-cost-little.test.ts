@@ -1,18 +1,7 @@
 import { withoutSecrets } from '../../src/voice/tools/secret-removal.js';
 
 /** Ten values that are pieces of the placeholder. Each replacement made room for several others. */
-const PIECES = [
-  'redact',
-  'ed]ed]',
-  '[redac',
-  'd]ted]',
-  '[redac',
-  'd]te[r',
-  'edacte',
-  'ted]d]',
-  '[redac',
-  'ted][r',
-];
+const PIECES = ['redact', 'ed]ed]', '[redac', 'd]ted]', '[redac', 'd]te[r', 'edacte', 'ted]d]', '[redac', 'ted][r'];
 /** The largest response of a tool's server that is read. */
 const LARGEST = 65_536;
 
