@@ -81,9 +81,13 @@ function notesOf({ shape, cuts, evidence }: Run, calls: readonly CallDocument[])
       `last ${seconds(last - to)} after its return; longest wait ${seconds(slowest)}; ${ours.length} calls ended because of it`
     );
   });
+  const first = Math.min(...cuts.map(({ from }) => from));
+  const early = answered.filter(({ began, repeats }) => began < first && repeats > 0);
   const replays = answered.filter(({ isReplay }) => isReplay).length;
   return [
     'Hosts that were cut off, until the next one was',
+    // Many of them show a machine that is too busy for all these processes.
+    `  none yet: ${early.length} requests repeated`,
     ...times,
     `  ${replays} requests got the response of an earlier one with the same idempotency key`,
     'Errors in the log',
