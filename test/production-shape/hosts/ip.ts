@@ -2,9 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Programs of administrators may be outside PATH. */
-const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
-const PROGRAM = FOLDERS.map((folder) => join(folder, 'ip')).find((file) => existsSync(file)) ?? 'ip';
+/** Finds `ip`: programs of administrators may be outside PATH. */
+function program(): string {
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
+  return folders.map((folder) => join(folder, 'ip')).find((file) => existsSync(file)) ?? 'ip';
+}
 
 /**
  * Runs `ip` of iproute2.
@@ -14,7 +16,7 @@ const PROGRAM = FOLDERS.map((folder) => join(folder, 'ip')).find((file) => exist
  */
 export function ip(args: readonly string[], lines: readonly string[] = []): string {
   const input = lines.map((line) => `${line}\n`).join('');
-  const { status, stdout, stderr, error } = spawnSync(PROGRAM, args, { input, encoding: 'utf8' });
+  const { status, stdout, stderr, error } = spawnSync(program(), args, { input, encoding: 'utf8' });
   if (error !== undefined) throw new Error(`\`ip\` of iproute2 cannot be run: ${error.message}`);
   if (status !== 0) throw new Error(`\`ip ${args.join(' ')}\` failed: ${stderr.trim()}`);
   return stdout;
@@ -22,7 +24,7 @@ export function ip(args: readonly string[], lines: readonly string[] = []): stri
 
 /** Returns the command line that runs a program in a network namespace. */
 export function inNamespace(namespace: string, file: string, args: readonly string[]) {
-  return { file: PROGRAM, args: ['netns', 'exec', namespace, file, ...args] };
+  return { file: program(), args: ['netns', 'exec', namespace, file, ...args] };
 }
 
 /** @throws Error that says what is missing */

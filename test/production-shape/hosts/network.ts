@@ -110,7 +110,7 @@ function namespaces(): string[] {
 }
 
 function ownerOf(namespace: string): number | undefined {
-  const [, owner] = new RegExp(`^${PREFIX}-(\\d+)-`).exec(namespace) ?? [];
+  const [, owner] = /^callwright-shape-(\d+)-/.exec(namespace) ?? [];
   return owner === undefined ? undefined : Number(owner);
 }
 
