@@ -28,9 +28,8 @@ export interface ToolCaller {
 
 /**
  * Sends a request to a customer's server during a call: GET with the arguments in the query, or POST with a JSON body.
- * The same address checks and limits apply as for webhooks, and the same
- * form of signatures. After an error response the model sees only the
- * status. Never throws.
+ * The same address checks and limits apply as for webhooks, and the same form of signatures. After an error response the
+ * model sees only the status. Never throws.
  */
 export async function callToolServer(
   client: EgressClient,

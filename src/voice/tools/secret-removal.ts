@@ -6,22 +6,31 @@ const PLACEHOLDER = '[redacted]';
 
 /**
  * Redacts the secrets of a request in its response, because some servers echo the request and the model must not read secrets.
- * Each character of the response is looked at once for each secret, and a replacement is never searched: a secret may be a
- * piece of the placeholder, and repeated replacement would make the text grow without bound.
+ * Each pass searches each secret once and never searches its own placeholders: a secret may be a piece of the placeholder, and
+ * repeated replacement would make the text grow without bound.
  */
 export function withoutSecrets(body: string, secrets: readonly string[]): string {
-  // JSON may escape any character, for example `/` as `\/`, so search the form that has the fewest escapes.
-  const text = rewrittenJson(body);
-  const ends = findSecrets(written(secrets), text);
-  return ends === undefined ? body : withPlaceholders(text, ends);
+  const forms = written(secrets);
+  const text = redactedOnce(body, forms);
+  // JSON may escape any character, for example `/` as `\/`, so search it again in the form that has the fewest escapes. That
+  // form alone is not enough: it has rounded numbers, and only the last of several values with one name.
+  const rewritten = rewrittenJson(text);
+  const rewrittenText = rewritten === undefined ? undefined : redactedOnce(rewritten, forms);
+  return rewrittenText === undefined || rewrittenText === rewritten ? text : rewrittenText;
 }
 
-function rewrittenJson(text: string): string {
+/** Returns undefined if the text is not JSON. */
+function rewrittenJson(text: string): string | undefined {
   try {
     return JSON.stringify(parseShallowJson(text));
   } catch {
-    return text;
+    return undefined;
   }
+}
+
+function redactedOnce(text: string, secrets: readonly string[]): string {
+  const ends = findSecrets(secrets, text);
+  return ends === undefined ? text : withPlaceholders(text, ends);
 }
 
 /** The forms in which secrets may be written: whole or without a scheme such as `Bearer`, as they are or as JSON. */
