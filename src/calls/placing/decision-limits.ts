@@ -21,10 +21,10 @@ export interface DecisionLimitDeps {
 const UNDECIDED_BEYOND_LIMIT = 8;
 /** Maximum pending test calls of one account per process. */
 const TEST_CALLS_PER_ACCOUNT = 5;
-/** How long a test call waits until fewer calls are pending. A burst of calls is over sooner than that. */
-const TEST_WAIT_MS = 500;
-/** Clients learn soon that the service is overloaded, and repeat their request later. */
-const WAIT_OF_LIVE_REQUEST_MS = 150;
+/** How long a call waits until fewer calls are pending. A burst of calls is over sooner than that. */
+const WAIT_MS = 500;
+/** An overload lasts longer than a call can wait, so clients learn of it soon, and repeat their request later. */
+const WAIT_IN_OVERLOAD_MS = 150;
 /** A live caller is on the phone and cannot repeat the request, and a carrier waits longer than a client of the API. */
 const WAIT_OF_LIVE_CALLER_MS = 1_000;
 
@@ -79,12 +79,13 @@ async function waitToEnter(pending: PendingReservations, call: PendingCall, limi
   const { mode, direction } = call;
   // The account itself has too many pending live calls, and waiting would only add to them.
   if (mode === 'live' && pending.countUndecided(call) >= limit) return undefined;
-  return pending.wait(call, limit, waitMs(mode, direction));
+  return pending.wait(call, limit, waitMs(pending, mode, direction));
 }
 
-function waitMs(mode: Mode, direction: Direction): number {
-  if (mode === 'test') return TEST_WAIT_MS;
-  return direction === 'inbound' ? WAIT_OF_LIVE_CALLER_MS : WAIT_OF_LIVE_REQUEST_MS;
+function waitMs(pending: PendingReservations, mode: Mode, direction: Direction): number {
+  if (mode === 'test') return WAIT_MS;
+  if (direction === 'inbound') return WAIT_OF_LIVE_CALLER_MS;
+  return pending.isOverloaded(mode) ? WAIT_IN_OVERLOAD_MS : WAIT_MS;
 }
 
 /**

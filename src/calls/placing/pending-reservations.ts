@@ -66,6 +66,9 @@ export function createPendingReservations() {
     wait: (call: PendingCall, limit: number, ms: number): Promise<Release | undefined> =>
       modes[call.mode].wait(call, limit, ms),
 
+    /** Whether decisions are slow lately, or more calls wait than can be decided at a time. */
+    isOverloaded: (mode: Mode): boolean => modes[mode].isOverloaded(),
+
     /**
      * Records how long a decision took. A slow decision halves the capacity, a quick one raises it. Otherwise calls would
      * delay each other until none is decided in time when a worker or Temporal is overloaded. If a live call is decided
@@ -171,6 +174,7 @@ function createPendingCalls({ inboundShare, ...limits }: ModeLimits) {
       });
     },
 
+    isOverloaded: (): boolean => capacity.size() < limits.initial || waiting.length >= capacity.size(),
     cut: (since: number): void => capacity.cut(since),
     excuse: (): void => capacity.excuse(),
 
