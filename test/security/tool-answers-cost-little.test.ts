@@ -32,12 +32,15 @@ describe('the answer of a tool server, searched for the secret headers of the to
     expect(cpuMs).toBeLessThan(500);
   });
 
-  it.each([2, 9_000])('has no secret as it was sent, also if JSON would read something else, in %i bytes more', (more) => {
-    const rest = `"rest":"${'x'.repeat(more)}"}`;
-    const secrets = ['12345678901234567890', 'Bearer token-1'];
-    expect(withoutSecrets(`{"key":12345678901234567890,${rest}`, secrets)).toBe(`{"key":[redacted],${rest}`);
-    expect(withoutSecrets(`{"key":"Bearer token-1","key":"",${rest}`, secrets)).not.toContain('token-1');
-  });
+  it.each([2, 9_000])(
+    'has no secret as it was sent, also if JSON would read something else, in %i bytes more',
+    (more) => {
+      const rest = `"rest":"${'x'.repeat(more)}"}`;
+      const secrets = ['12345678901234567890', 'Bearer token-1'];
+      expect(withoutSecrets(`{"key":12345678901234567890,${rest}`, secrets)).toBe(`{"key":[redacted],${rest}`);
+      expect(withoutSecrets(`{"key":"Bearer token-1","key":"",${rest}`, secrets)).not.toContain('token-1');
+    },
+  );
 
   it('has one placeholder for secrets that overlap, and keeps what is between others', () => {
     expect(withoutSecrets('abcdefgh-ghijkl abcdef', ['abcdef', 'defgh-ghi'])).toBe('[redacted]jkl [redacted]');

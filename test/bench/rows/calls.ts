@@ -64,7 +64,7 @@ async function countEvents({ temporalAddress }: BenchServers, measured: Record<'
     const events: number[] = [];
     for (const callId of rounds.flatMap(({ callIds }) => callIds))
       events.push((await workflow.getHandle(callId).describe()).historyLength);
-    return median(events);
+    return `${median(events)} (${Math.min(...events)}–${Math.max(...events)})`;
   };
   try {
     return { bare: await ofSide(measured.bare), ours: await ofSide(measured.ours) };

@@ -169,7 +169,6 @@ async function measureTurns(
       total.times += result;
       total.seconds += seconds;
       total.cpuMs += cpuMs;
-      await sleep(PAUSE_MS);
     }
   }
   return totals;
@@ -182,14 +181,17 @@ function orderOf(round: number, turn = 0): Side[] {
   return round % 2 === 0 ? rotated : rotated.toReversed();
 }
 
-/** Returns the result of some work, how long it took, and the CPU time of these processes meanwhile. */
+/** Returns the result of some work, how long it took, and the CPU time of these processes meanwhile and in the pause after it. */
 async function measured<T>(processes: readonly { pid: number }[], work: () => Promise<T>) {
   const pids = Object.fromEntries(processes.map(({ pid }) => [pid, pid]));
   const cpuMs = async () => Object.values(await readCpu(pids)).reduce((total, ms) => total + ms, 0);
   const before = await cpuMs();
   const began = performance.now();
   const result = await work();
-  return { result, seconds: (performance.now() - began) / 1_000, cpuMs: (await cpuMs()) - before };
+  const seconds = (performance.now() - began) / 1_000;
+  // Spans are sent some time after the work that they describe.
+  await sleep(PAUSE_MS);
+  return { result, seconds, cpuMs: (await cpuMs()) - before };
 }
 
 /** Measures the frames of media processes at the same time on one core: one after the other, equal sides differ by 8 %. */

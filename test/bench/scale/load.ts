@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StubDelivery } from './carrier/protocol.js';
 import type { Placed, ScaleService } from './scale-service.js';
 
-/** The pause before a rejected request is repeated; it doubles each time, as docs/api.md asks of clients. */
-const REPEAT_AFTER_MS = 250;
+/** The pause before a rejected request is repeated, as long as its `Retry-After`; it doubles each time. */
+const REPEAT_AFTER_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
 const REPEATED_FOR_MS = 120_000;
 const DELIVERED_WITHIN_MS = 180_000;
@@ -11,6 +11,7 @@ const DELIVERED_WITHIN_MS = 180_000;
 /** An accepted call of a load. */
 export interface LoadedCall {
   callId: string;
+  /** From the first request for it to the response that accepted it. */
   startMs: number;
   delivery?: StubDelivery;
 }
@@ -22,6 +23,8 @@ export function followCalls(service: ScaleService) {
   const waiting = new Map<string, () => void>();
   const responses: Placed[] = [];
   const deliveries: StubDelivery[] = [];
+  /** Calls that were rejected and are requested again later. */
+  let repeated = 0;
   const stop = service.carrier.onDelivery((delivery) => {
     const { webhookOf: callId } = delivery;
     const call = calls.get(callId);
@@ -37,6 +40,18 @@ export function followCalls(service: ScaleService) {
     waiting.delete(call.callId);
   }
 
+  /** Requests a call once. Returns it if it was accepted, and otherwise the response. */
+  async function request(began: number): Promise<LoadedCall | Placed> {
+    const placed = await service.place();
+    responses.push(placed);
+    if (placed.callId === undefined) return placed;
+    const call: LoadedCall = { callId: placed.callId, startMs: performance.now() - began };
+    calls.set(call.callId, call);
+    const known = early.get(call.callId);
+    if (known !== undefined) settle(call, known);
+    return call;
+  }
+
   return {
     /** The accepted calls, in the order of their responses. */
     calls,
@@ -45,31 +60,29 @@ export function followCalls(service: ScaleService) {
     /** The webhooks of accepted calls, in the order of their arrival. */
     deliveries,
     delivered: () => deliveries.length,
-    inFlight: () => calls.size - deliveries.length,
+    /** Calls that are accepted and have no webhook yet, and calls that are requested again. */
+    inFlight: () => calls.size - deliveries.length + repeated,
 
-    /** Requests a call once. Returns it if it was accepted. */
-    async place(): Promise<LoadedCall | undefined> {
-      const placed = await service.place();
-      responses.push(placed);
-      if (placed.callId === undefined) return undefined;
-      const call: LoadedCall = { callId: placed.callId, startMs: placed.ms };
-      calls.set(call.callId, call);
-      const known = early.get(call.callId);
-      if (known !== undefined) settle(call, known);
-      return call;
-    },
+    /** Requests a call once, whatever the response is. */
+    place: () => request(performance.now()),
 
     /** Requests a call until it is accepted. */
     async placeAccepted(): Promise<LoadedCall> {
-      const giveUpAt = performance.now() + REPEATED_FOR_MS;
-      for (let pauseMs = REPEAT_AFTER_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-        const call = await this.place();
-        if (call !== undefined) return call;
-        if (performance.now() > giveUpAt) break;
-        await sleep(pauseMs);
+      const began = performance.now();
+      let answer = await request(began);
+      if (isAccepted(answer)) return answer;
+      repeated += 1;
+      try {
+        for (let pauseMs = REPEAT_AFTER_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+          await sleep(pauseMs);
+          answer = await request(began);
+          if (isAccepted(answer)) return answer;
+          if (performance.now() - began > REPEATED_FOR_MS)
+            throw new Error(`a call was rejected for ${REPEATED_FOR_MS / 1_000} s: ${answer.status} ${answer.error}`);
+        }
+      } finally {
+        repeated -= 1;
       }
-      const { status, error } = responses.at(-1) ?? {};
-      throw new Error(`a call was rejected for ${REPEATED_FOR_MS / 1_000} s: ${status} ${error}`);
     },
 
     /** Resolves when the webhook of a call has arrived; rejects if it takes too long. */
@@ -91,6 +104,10 @@ export function followCalls(service: ScaleService) {
 
     stop,
   };
+}
+
+function isAccepted(answer: LoadedCall | Placed): answer is LoadedCall {
+  return 'startMs' in answer;
 }
 
 export type FollowedCalls = ReturnType<typeof followCalls>;

@@ -41,6 +41,9 @@ export function observeMetrics(ports: Ports): Observer {
   };
 }
 
+/** Sooner than by default, so that spans are sent before the next side is measured. */
+const SENT_AFTER_MS = '200';
+
 /** Receives the spans of every process and discards them. */
 export async function observeTraces(): Promise<Observer> {
   let requests = 0;
@@ -49,7 +52,7 @@ export async function observeTraces(): Promise<Observer> {
     return 200;
   });
   return {
-    environment: async () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }),
+    environment: async () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: SENT_AFTER_MS }),
     async stop() {
       await collector.close();
       if (requests === 0) throw new Error('no process has sent a span');

@@ -136,7 +136,7 @@ export function soakFigures(soaked: Soaked, minutes: number): Figure[] {
   return [
     figureOf({ name: 'soak: rate', unit: 'calls/s', ours: [soaked.rate] }),
     count('soak: calls', calls, false),
-    count('soak: rejected requests', rejected, false),
+    count('soak: rejected requests', rejected),
     count('soak: calls without a webhook', lost),
     figureOf({ name: 'soak: start, p50', unit: 'ms', ours: [startMs.p50] }),
     figureOf({ name: 'soak: end to webhook, p50', unit: 'ms', ours: [afterEndMs.p50] }),
