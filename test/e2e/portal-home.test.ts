@@ -11,6 +11,7 @@ import {
   launchBrowser,
   newContext,
   newPage,
+  placeTestCall,
   sendForm,
   signUp,
 } from '../support/portal-page.js';
@@ -167,7 +168,7 @@ const OLDEST = 'Oldest desk';
     expect(await figures()).toEqual(['$1,000.00', '0', '0 s', '$0.00']);
     await page.selectOption('[name=calling_agent]', { label: `${OF_LIVE} (live)` });
     await page.fill('[name=to_phone_number]', CALLEE);
-    await page.click('button:has-text("Place test call")');
+    await placeTestCall(page);
     const row = `[aria-label="Recent calls"] tbody tr:has-text("${OF_LIVE}")`;
     await page.waitForSelector(`${row} .badge:text-matches("^(idle|ringing|in progress)$", "i")`);
     await page.waitForSelector(`${row} .badge:text-is("Completed")`);
@@ -183,7 +184,7 @@ const OLDEST = 'Oldest desk';
     const page2 = await page.context().newPage();
     await page2.goto(`${runtime.portal_url}/test`);
     await page2.fill('[name=to_phone_number]', '+12025550101');
-    await page2.click('button:has-text("Place test call")');
+    await placeTestCall(page2);
     await page2.waitForSelector('[aria-label="Recent calls"] .badge:text-is("Failed")');
     await page2.close();
     await page.evaluate(`dispatchEvent(new Event('focus'))`);

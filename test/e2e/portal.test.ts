@@ -4,7 +4,15 @@ import type { Runtime } from '../../src/dev/runtime-file.js';
 import { eventually } from '../support/http/harness.js';
 import { failTwentyEvents } from '../support/failed-events.js';
 import { launch, type Launched } from '../support/dev-stack.js';
-import { BROWSER, launchBrowser, newContext, newPage, SAVED, violationsOn } from '../support/portal-page.js';
+import {
+  BROWSER,
+  launchBrowser,
+  newContext,
+  newPage,
+  placeTestCall,
+  SAVED,
+  violationsOn,
+} from '../support/portal-page.js';
 
 jest.setTimeout(300_000);
 
@@ -234,7 +242,7 @@ describeWithBrowser('the portal in a real browser', () => {
 
   it('places a test call and shows it live until it ends', async () => {
     await page.click('text=+12025550111');
-    await page.click('button:has-text("Place test call")');
+    await placeTestCall(page);
     await page.click('text=/^(Follow|View) call$/');
     await page.waitForSelector('.badge:has-text("in progress")', WITHIN);
     // All of this appears during the call: words while they are spoken, the transcript, cost, timeline, latency, values.

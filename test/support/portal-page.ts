@@ -46,6 +46,19 @@ export async function sendForm(page: Page, values: Record<string, string>): Prom
   await page.click('button[type=submit]');
 }
 
+/** Places a test call as a person does: if a busy service responds with 503, the button is pressed again. */
+export async function placeTestCall(page: Page): Promise<void> {
+  for (;;) {
+    const answer = page.waitForResponse((response) => {
+      const isCalls = new URL(response.url()).pathname === '/calls';
+      return isCalls && response.request().method() === 'POST';
+    });
+    await page.click('button:has-text("Place test call")');
+    if ((await answer).status() !== 503) return;
+    await page.waitForTimeout(1_000);
+  }
+}
+
 /** Creates an account, and waits for the portal. @param portalUrl such as `http://127.0.0.1:20000/portal` */
 export async function signUp(page: Page, portalUrl: string): Promise<void> {
   await page.goto(`${portalUrl}/sign-up`);
