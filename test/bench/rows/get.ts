@@ -59,6 +59,13 @@ export const get: Row = {
 /** Sends requests on all connections for a while. */
 export async function requestsPerSecond(request: () => Promise<unknown>, forMs: number): Promise<number> {
   const began = performance.now();
+  const done = await countRequests(request, forMs);
+  return (done * 1_000) / (performance.now() - began);
+}
+
+/** Does the same, and returns how many requests there were. */
+export async function countRequests(request: () => Promise<unknown>, forMs: number): Promise<number> {
+  const began = performance.now();
   let done = 0;
   const connection = async () => {
     while (performance.now() - began < forMs) {
@@ -67,5 +74,5 @@ export async function requestsPerSecond(request: () => Promise<unknown>, forMs: 
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, connection));
-  return (done * 1_000) / (performance.now() - began);
+  return done;
 }

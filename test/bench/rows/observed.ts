@@ -7,7 +7,7 @@ import { observeMetrics, observeTraces, type Observer } from '../stack/observers
 import type { BenchServers } from '../stack/servers.js';
 import { startBenchService, type BenchService } from '../stack/service.js';
 import { runCalls } from './calls.js';
-import { requestsPerSecond } from './get.js';
+import { countRequests, requestsPerSecond } from './get.js';
 import type { Row, RowContext } from './row.js';
 
 /** Two sides are equal, one started before and one after the observed side: their difference is the error of the row. */
@@ -125,7 +125,7 @@ async function measureService(
       const reading = await measureTurns(
         round,
         (side) => [services[side].roles.api],
-        async (side) => await countRequests(reads[side]),
+        (side) => countRequests(reads[side], READING_MS),
       );
       for (const side of SIDES) {
         figures.callCpu[side].push(calling[side].cpuMs / calling[side].times);
@@ -139,12 +139,6 @@ async function measureService(
   } finally {
     for (const service of Object.values(services)) await service.stop();
   }
-}
-
-async function countRequests(request: () => Promise<string>): Promise<number> {
-  const began = performance.now();
-  const perSecond = await requestsPerSecond(request, READING_MS);
-  return (perSecond * (performance.now() - began)) / 1_000;
 }
 
 /**
