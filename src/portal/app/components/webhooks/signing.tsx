@@ -70,7 +70,7 @@ function NewSecrets({ of: { secret, tool_secrets: ofTools } }: { of: NewSigning 
 function SigningSecrets({ of: secrets }: { of: WebhookSigning['secrets'] }) {
   return (
     <>
-      <p>Webhooks are signed with each of these secrets, as Standard Webhooks describes:</p>
+      <p>Each webhook is signed with every webhook secret in force, as Standard Webhooks describes:</p>
       <ul>
         {secrets.map((secret) => (
           <li key={secret.created_at}>
