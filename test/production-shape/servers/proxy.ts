@@ -56,18 +56,20 @@ export async function startCaddy(context: ShapeContext, targets: ProxyTargets): 
  * several processes, and with a certificate that needs no authority.
  */
 export function caddyfile(deployed: string, { host, certificate, api, media }: ProxyTargets): string {
-  const upstreams = (addresses: readonly string[], health: string) =>
+  const upstreams = (addresses: readonly string[], health: string, [policy, tryFor]: readonly [string, string]) =>
     [
       `to ${addresses.join(' ')}`,
       `health_uri ${health}`,
       `health_interval ${HEALTH_EVERY_MS}ms`,
       'health_fails 2',
+      `lb_policy ${policy}`,
+      `lb_try_duration ${tryFor}`,
     ].join('\n\t\t\t');
   const changes: readonly (readonly [from: string, to: string])[] = [
     ['\n{\n', `\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind ${host}\n`],
     ['{$DOMAIN} {\n', `{$DOMAIN} {\n\ttls ${certificate.certFile} ${certificate.keyFile}\n`],
-    ['import processes media 8081', upstreams(media, MEDIA_HEALTH)],
-    ['import processes api 8080', upstreams(api, API_HEALTH)],
+    ['import processes media 8081 {args[0]} {args[1]}', upstreams(media, MEDIA_HEALTH, ['{args[0]}', '{args[1]}'])],
+    ['import processes api 8080 least_conn 5s', upstreams(api, API_HEALTH, ['least_conn', '5s'])],
   ];
   return changes.reduce((text, [from, to]) => {
     if (text.split(from).length !== 2) throw new Error(`deploy/Caddyfile has no single ${JSON.stringify(from)}.`);
