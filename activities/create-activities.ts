@@ -21,7 +21,7 @@ import { createFindings } from '../src/calls/reconciliation/findings.js';
 import { createReconciliationChecks } from '../src/calls/reconciliation/checks.js';
 import { createReconciliationWalks } from '../src/calls/reconciliation/walks.js';
 import { createWebhookAttempts } from '../src/webhooks/attempts.js';
-import { createWebhookSecrets } from '../src/webhooks/secrets.js';
+import { createWebhookSecrets } from '../src/webhooks/signing/secrets.js';
 import { createWebhookDeliveries } from '../src/webhooks/deliveries.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { createCallErasure } from '../src/calls/steps/erasure.js';

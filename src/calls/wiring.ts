@@ -3,7 +3,7 @@ import type { Config } from '../platform/config/config.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { createDialGate, type DialGate } from '../telephony/destinations/dial-gate.js';
 import type { CompletedCalls } from '../webhooks/payload.js';
-import type { WebhookSecrets } from '../webhooks/secrets.js';
+import type { WebhookSecrets } from '../webhooks/signing/secrets.js';
 import { createWebhookSender, type WebhookSender } from '../webhooks/sender.js';
 import type { CallReader } from '../voice/call-reader.js';
 import { createConversationResults, type ConversationResults } from '../voice/results/conversation-results.js';

@@ -1,7 +1,8 @@
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { WebhooksDatabase } from './database.js';
 import { findAllRaw, type RawDocument } from '../platform/mongo/raw-document.js';
-import type { AttemptStep, WebhookAttemptDocument } from './model.js';
+import { driverCollection, WITHOUT_UNDEFINED } from '../platform/mongo/driver-collection.js';
+import type { AttemptStep, WebhookAttemptDocument, WebhookDeliveryDocument } from './model.js';
 
 export type WebhookAttempts = ReturnType<typeof createWebhookAttempts>;
 
@@ -23,9 +24,18 @@ const WITHOUT_HEADERS = { requestHeaders: 0, responseHeaders: 0 } as const;
 
 const STEP_FIELDS: Record<keyof AttemptStep, 1> = { number: 1, redelivery: 1, startedAt: 1, finishedAt: 1, outcome: 1 };
 
-/** Stores one row per attempt before the request is sent. Attempts are counted only by these rows. */
+/**
+ * Stores one row per attempt before the request is sent, or, if the delivery says when its first attempt began, that one with
+ * its outcome. Attempts are counted only by these rows and that time.
+ */
 export function createWebhookAttempts(database: WebhooksDatabase) {
   const attempts = database.webhookAttempts;
+  const documents = driverCollection<WebhookAttemptDocument>(database, attempts);
+
+  function steps(callId: string): Promise<AttemptStep[]> {
+    return attempts.find({ callId }, STEP_FIELDS).sort({ number: 1 }).lean<AttemptStep[]>().exec();
+  }
+
   return {
     /** Lists all attempts of a call's deliveries, in order. With headers and bodies, they may have 2 MB. */
     listWhole(callId: string): Promise<RawDocument<WebhookAttemptDocument[]>> {
@@ -33,8 +43,13 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
     },
 
     /** Lists what decides the next attempt of a call's deliveries, in order. */
-    steps(callId: string): Promise<AttemptStep[]> {
-      return attempts.find({ callId }, STEP_FIELDS).sort({ number: 1 }).lean<AttemptStep[]>().exec();
+    steps,
+
+    /** Lists the same, with a first attempt that has no row yet. */
+    async stepsOf({ callId, firstAttemptAt }: WebhookDeliveryDocument): Promise<AttemptStep[]> {
+      const rows = await steps(callId);
+      const isUnstored = firstAttemptAt !== undefined && rows[0]?.number !== 1;
+      return isUnstored ? [{ number: 1, startedAt: firstAttemptAt }, ...rows] : rows;
     },
 
     /**
@@ -99,7 +114,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
     async begin(callId: string, number: number, startedAt: Date, redelivery = 0): Promise<'begun' | 'taken'> {
       const _id = attemptId(callId, number);
       try {
-        await attempts.create({ _id, callId, number, startedAt, ...(redelivery > 0 ? { redelivery } : {}) });
+        await documents.insertOne({ _id, callId, number, startedAt, ...(redelivery > 0 ? { redelivery } : {}) });
         return 'begun';
       } catch (error) {
         if (isDuplicateKey(error)) return 'taken';
@@ -109,10 +124,24 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
 
     /**
      * Records the result of an attempt. A success is recorded even if the attempt was marked as interrupted meanwhile.
+     * @param at.started when a first attempt began that may have no row yet
      */
-    async finish(callId: string, number: number, outcome: AttemptOutcome, finishedAt: Date): Promise<void> {
+    async finish(
+      callId: string,
+      number: number,
+      outcome: AttemptOutcome,
+      at: { finished: Date; started?: Date | undefined },
+    ): Promise<void> {
       const open = outcome.outcome === 'delivered' ? {} : { outcome: { $exists: false } };
-      await attempts.updateOne({ _id: attemptId(callId, number), ...open }, { $set: { ...outcome, finishedAt } });
+      const row = at.started && { $setOnInsert: { callId, number, startedAt: at.started } };
+      const update = { $set: { ...outcome, finishedAt: at.finished }, ...row };
+      const options = { ...WITHOUT_UNDEFINED, upsert: row !== undefined };
+      try {
+        await documents.updateOne({ _id: attemptId(callId, number), ...open }, update, options);
+      } catch (error) {
+        // The attempt has another result.
+        if (!isDuplicateKey(error)) throw error;
+      }
     },
   };
 }

@@ -1,7 +1,9 @@
+import type { mongo } from 'mongoose';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { WebhooksDatabase } from './database.js';
 import type { Mode } from '../kernel/ids.js';
 import type { WebhookDeliveryDocument } from './model.js';
+import { driverCollection, WITHOUT_UNDEFINED } from '../platform/mongo/driver-collection.js';
 import { findRaw, type RawDocument } from '../platform/mongo/raw-document.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
 
@@ -11,13 +13,10 @@ export type WebhookDeliveries = ReturnType<typeof createWebhookDeliveries>;
 /** Stores deliveries. URL and body are stored once and never change, so that every attempt sends the same bytes. */
 export function createWebhookDeliveries(database: WebhooksDatabase) {
   const deliveries = database.webhookDeliveries;
-
-  function find(callId: string): Promise<WebhookDeliveryDocument | null> {
-    return deliveries.findById(callId).lean<WebhookDeliveryDocument>().exec();
-  }
+  const documents = driverCollection<WebhookDeliveryDocument>(database, deliveries);
 
   return {
-    find,
+    find: (callId: string): Promise<WebhookDeliveryDocument | null> => documents.findOne({ _id: callId }),
 
     /** Finds a delivery without its body, which contains the transcription. */
     findHead(callId: string): Promise<DeliveryHead | null> {
@@ -57,15 +56,16 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       state: 'delivered' | 'failed' | undefined,
       lastAttemptAt: Date,
     ): Promise<DeliveryHead | null> {
-      const update = {
-        delivered: { $set: { lastAttemptAt, state, deliveredAt: lastAttemptAt }, $unset: { failedAt: '' } },
-        failed: { $set: { lastAttemptAt, state, failedAt: lastAttemptAt } },
+      const updates: Record<string, mongo.UpdateFilter<WebhookDeliveryDocument>> = {
+        delivered: {
+          $set: { lastAttemptAt, state: 'delivered', deliveredAt: lastAttemptAt },
+          $unset: { failedAt: '' },
+        },
+        failed: { $set: { lastAttemptAt, state: 'failed', failedAt: lastAttemptAt } },
         pending: { $set: { lastAttemptAt }, $unset: { state: '' } },
-      }[state ?? 'pending'];
-      return deliveries
-        .findOneAndUpdate({ _id: callId }, update, { returnDocument: 'after', projection: { body: 0 } })
-        .lean<DeliveryHead>()
-        .exec();
+      };
+      const update = updates[state ?? 'pending'] ?? {};
+      return documents.findOneAndUpdate({ _id: callId }, update, { returnDocument: 'after', projection: { body: 0 } });
     },
 
     /**
@@ -76,7 +76,7 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       const next = known + 1;
       const before = known === 0 ? { redeliveries: { $exists: false } } : { redeliveries: known };
       await deliveries.updateOne({ _id: callId, ...before }, { $set: { redeliveries: next }, $unset: { state: '' } });
-      return (await find(callId))?.redeliveries ?? 0;
+      return (await documents.findOne({ _id: callId }, { projection: { redeliveries: 1 } }))?.redeliveries ?? 0;
     },
 
     /**
@@ -85,9 +85,9 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
      */
     async erase(callId: string, now: Date): Promise<void> {
       try {
-        // Uses the driver, because the mongoose model rejects empty strings in required fields.
-        await deliveries.collection.updateOne(
-          { _id: callId as never, erasedAt: { $exists: false } },
+        // Not by Mongoose, whose model rejects empty strings in required fields.
+        await documents.updateOne(
+          { _id: callId, erasedAt: { $exists: false } },
           { $set: { url: '', body: '', erasedAt: now }, $unset: { endpoint: '' } },
           { upsert: true },
         );
@@ -97,22 +97,14 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       }
     },
 
-    /**
-     * Stores the delivery unless the call already has one.
-     * @returns the stored delivery, and whether it is new; then no attempt of it can exist
-     */
-    async insertOrFind(
-      delivery: WebhookDeliveryDocument,
-    ): Promise<{ delivery: WebhookDeliveryDocument; isNew: boolean }> {
+    /** Stores the delivery. Returns `exists`, and changes nothing, if the call already has one. */
+    async insert(delivery: WebhookDeliveryDocument): Promise<'inserted' | 'exists'> {
       try {
-        await deliveries.create(delivery);
-        return { delivery, isNew: true };
+        await documents.insertOne(delivery, WITHOUT_UNDEFINED);
+        return 'inserted';
       } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-        const existing = await find(delivery._id);
-        if (existing === null)
-          throw new Error('A webhook delivery was deleted while it was being stored.', { cause: error });
-        return { delivery: existing, isNew: false };
+        if (isDuplicateKey(error)) return 'exists';
+        throw error;
       }
     },
   };

@@ -16,6 +16,8 @@ export interface WebhookDeliveryDocument {
   endpoint?: string;
   body: string;
   createdAt: Date;
+  /** When the process that stored the delivery began the first attempt. That attempt has no row until it has an outcome. */
+  firstAttemptAt?: Date;
   /** State of the latest delivery, for lists; absent: in progress. If the stored attempts differ, they are right. */
   state?: 'delivered' | 'failed';
   lastAttemptAt?: Date;
@@ -36,7 +38,8 @@ export interface AttemptHeader {
 }
 
 /**
- * One attempt, inserted before its request is sent. If a row keeps no outcome, the worker that sent the request died.
+ * One attempt, inserted before its request is sent; the first one usually with its outcome, because the delivery then says
+ * that it began. If there is no outcome in time, the worker that sent the request died.
  */
 export interface WebhookAttemptDocument {
   /** `<call id>:<number>` */
@@ -78,6 +81,7 @@ export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
     endpoint: String,
     body: { type: String, required: true },
     createdAt: { type: Date, required: true },
+    firstAttemptAt: Date,
     state: String,
     lastAttemptAt: Date,
     deliveredAt: Date,

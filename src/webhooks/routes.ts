@@ -5,8 +5,8 @@ import type { WebhooksDatabase } from './database.js';
 import { createWebhookDeliveries } from './deliveries.js';
 import { createDeliveryHandlers, type DeliveryHandlersDeps } from './deliveries-routes.js';
 import { createWebhookFailures } from './failures.js';
-import { createWebhookSecrets } from './secrets.js';
-import { createSigningHandlers } from './signing-routes.js';
+import { createWebhookSecrets } from './signing/secrets.js';
+import { createSigningHandlers } from './signing/signing-routes.js';
 
 export interface WebhookHandlersDeps extends Pick<
   DeliveryHandlersDeps,

@@ -5,7 +5,7 @@ import { openDatabase, type Database } from '../../src/database.js';
 import { resealSecrets } from '../../src/cli/admin/resealing.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders, storedTools } from '../../src/agents/tool-headers.js';
-import { createWebhookSecretBox, createWebhookSecrets } from '../../src/webhooks/secrets.js';
+import { createWebhookSecretBox, createWebhookSecrets } from '../../src/webhooks/signing/secrets.js';
 import { runAdmin } from '../integration/cli/support/run-cli.js';
 import { likeASecret } from '../support/production.js';
 

@@ -29,7 +29,7 @@ afterAll(() => service?.close());
 /** Stores what a receiver leaves that rejects everything, with the longest headers and bodies that are kept. */
 async function storeDelivery(): Promise<void> {
   const { database } = service;
-  await createWebhookDeliveries(database).insertOrFind({
+  await createWebhookDeliveries(database).insert({
     _id: callId,
     callId,
     accountId: customer.account._id,

@@ -85,7 +85,7 @@ it('a call shows the last 20 webhook attempts, and the delivery shows all', asyn
     const callId = await ask.endedCall(customer, { webhookUrl: 'https://example.com/done' });
     const url = 'https://example.com/done';
     const accountId = customer.account._id;
-    await createWebhookDeliveries(service.database).insertOrFind({
+    await createWebhookDeliveries(service.database).insert({
       _id: callId,
       callId,
       accountId,
@@ -99,7 +99,7 @@ it('a call shows the last 20 webhook attempts, and the delivery shows all', asyn
     for (let number = 1; number <= 204; number++) {
       await attempts.begin(callId, number, new Date(Date.now() + number), Math.floor((number - 1) / 4));
       const outcome = { outcome: 'failed' as const, httpStatus: 500, responseBody: '\u0001'.repeat(1_024) };
-      await attempts.finish(callId, number, outcome, new Date(Date.now() + number));
+      await attempts.finish(callId, number, outcome, { finished: new Date(Date.now() + number) });
     }
     const call = await ask.get(`/calls/${callId}`, customer.liveKey);
     expect(call.text.length).toBeLessThan(200_000);

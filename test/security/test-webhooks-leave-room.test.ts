@@ -4,7 +4,7 @@ import type { Database } from '../../src/database.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import type { WebhookAttemptResult } from '../../src/webhooks/sender.js';
+import type { WebhookAttemptResult } from '../../src/webhooks/attempt-results.js';
 import { createEndedCall } from '../integration/webhooks/support/ended-call.js';
 import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver.js';
 import { eventually } from '../support/http/harness.js';

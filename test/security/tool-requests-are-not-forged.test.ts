@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
-import { createWebhookSecrets } from '../../src/webhooks/secrets.js';
+import { createWebhookSecrets } from '../../src/webhooks/signing/secrets.js';
 import { eventually, openMediaFixture, type MediaFixture } from '../integration/voice/support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
 import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver';

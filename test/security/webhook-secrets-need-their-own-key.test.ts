@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { StoredWebhookSecret } from '../../src/identity/accounts/model.js';
-import { createWebhookSecrets } from '../../src/webhooks/secrets.js';
+import { createWebhookSecrets } from '../../src/webhooks/signing/secrets.js';
 import { startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 

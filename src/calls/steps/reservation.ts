@@ -11,7 +11,7 @@ import { windowRequest } from '../../kernel/hold-windows.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
 import { rateOf } from '../../kernel/money.js';
 import type { Config } from '../../platform/config/config.js';
-import type { WebhookSecrets } from '../../webhooks/secrets.js';
+import type { WebhookSecrets } from '../../webhooks/signing/secrets.js';
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { CallOfAccount } from './call-of-account.js';
 

@@ -7,7 +7,7 @@ import type { DeploymentSecretDocument } from '../../platform/secrets/model.js';
 import { deploymentContext } from '../../platform/secrets/deployment-tokens.js';
 import { createSecretBox, keyIdOf } from '../../platform/secrets/secret-box.js';
 import { headerContext } from '../../agents/tool-headers.js';
-import { createWebhookSecretBox, isSealedByPepper } from '../../webhooks/secrets.js';
+import { createWebhookSecretBox, isSealedByPepper } from '../../webhooks/signing/secrets.js';
 
 /** Number of stored secrets per encryption key after the last pass. */
 export interface Resealing {

@@ -23,7 +23,7 @@ import { createAudioStores } from '../recordings/stores/stores.js';
 import { createTestRecordingTime } from '../recordings/test-recording-time.js';
 import { pingMongodb } from '../../platform/mongo/connection.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
-import { createWebhookSecrets } from '../../webhooks/secrets.js';
+import { createWebhookSecrets } from '../../webhooks/signing/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { createBrowserSockets, isBrowserPath } from '../web/browser-sockets.js';
 import { createArrivals } from './arrivals.js';

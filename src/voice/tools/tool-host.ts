@@ -8,7 +8,7 @@ import type { StreamedCall } from '../call-reader.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import { maySendSecrets } from '../../agents/agent-mode.js';
 import { openToolHeaders } from '../../agents/tool-headers.js';
-import type { WebhookSecrets } from '../../webhooks/secrets.js';
+import type { WebhookSecrets } from '../../webhooks/signing/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ToolResult, ToolCall, ToolDefinition } from '../engines/port.js';
 import { waitAtMost } from '../session/wait-at-most.js';

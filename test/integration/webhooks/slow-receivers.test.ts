@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { parseConfig } from '../../../src/platform/config/config.js';
 import type { Database } from '../../../src/database.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
-import type { WebhookAttemptResult } from '../../../src/webhooks/sender.js';
+import type { WebhookAttemptResult } from '../../../src/webhooks/attempt-results.js';
 import { openTestDatabase } from '../../support/store/test-database.js';
 import { createEndedCall } from './support/ended-call.js';
 import { startReceiver, type Receiver } from './support/receiver.js';

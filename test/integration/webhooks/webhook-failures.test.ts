@@ -32,7 +32,7 @@ const ENDPOINT = 'https://example.com/hook';
 /** Stores an event whose delivery ended `msAgo`. Its URL has its own query, as the URLs of customers often do. */
 async function event(state: 'delivered' | 'failed', msAgo: number, url = 'https://example.com/hook'): Promise<string> {
   const callId = newCallId();
-  await deliveries.insertOrFind({
+  await deliveries.insert({
     _id: callId,
     callId,
     accountId,

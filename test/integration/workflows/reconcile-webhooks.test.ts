@@ -67,7 +67,7 @@ describe('reconciliation of a call that was terminated during the delivery of it
     const past = new Date(Date.now() - 60_000);
     for (const number of [2, 3]) {
       await attempts.begin(callId, number, past);
-      await attempts.finish(callId, number, { outcome: 'failed', httpStatus: 500 }, past);
+      await attempts.finish(callId, number, { outcome: 'failed', httpStatus: 500 }, { finished: past });
     }
     const posted = receiver.bodies.length;
     await stack.round();

@@ -1,13 +1,13 @@
 import { createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import type { mongo } from 'mongoose';
 import { ulid } from 'ulid';
-import type { Config } from '../platform/config/config.js';
-import type { WebhooksDatabase } from './database.js';
-import type { AccountDocument, StoredWebhookSecret } from '../identity/accounts/model.js';
-import { createRecentEntries } from '../platform/recent-entries.js';
-import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
-import { createSecretBox } from '../platform/secrets/secret-box.js';
-import type { Mode } from '../kernel/ids.js';
+import type { Config } from '../../platform/config/config.js';
+import type { WebhooksDatabase } from '../database.js';
+import type { AccountDocument, StoredWebhookSecret } from '../../identity/accounts/model.js';
+import { createRecentEntries } from '../../platform/recent-entries.js';
+import { optimisticUpdate, type UpdateDecision } from '../../platform/mongo/optimistic-update.js';
+import { createSecretBox } from '../../platform/secrets/secret-box.js';
+import type { Mode } from '../../kernel/ids.js';
 import { toolKeyOf } from './tool-keys.js';
 
 const SECRET_BYTES = 32;

@@ -1,12 +1,12 @@
-import type { signingRoutes } from './contract.js';
-import type { WebhookSigning } from './schemas.js';
-import type { StoredWebhookSecret } from '../identity/accounts/model.js';
+import type { signingRoutes } from '../contract.js';
+import type { WebhookSigning } from '../schemas.js';
+import type { StoredWebhookSecret } from '../../identity/accounts/model.js';
 import type { WebhookSecrets } from './secrets.js';
-import type { ApiContext } from '../platform/http/context.js';
-import type { RouteHandlers } from '../identity/access/principal.js';
-import { deadlineOf, withDeadline } from '../platform/http/deadline.js';
-import { recheckAfter } from '../platform/http/recheck-after.js';
-import { respond } from '../platform/http/routing/response.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { RouteHandlers } from '../../identity/access/principal.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import { recheckAfter } from '../../platform/http/recheck-after.js';
+import { respond } from '../../platform/http/routing/response.js';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const MS_PER_HOUR = 3_600_000;

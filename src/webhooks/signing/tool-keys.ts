@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Mode } from '../kernel/ids.js';
+import type { Mode } from '../../kernel/ids.js';
 
 /**
  * Derives the key that signs the requests of tools in calls of one mode from a webhook secret. With the webhook secret
