@@ -1,5 +1,6 @@
 import { AGENT_ID_PATTERN, type Mode } from '../kernel/ids.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
+import { driverCollection } from '../platform/mongo/driver-collection.js';
 import { agentsOf } from './agent-mode.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, ListedAgent } from './model.js';
@@ -7,10 +8,13 @@ import type { AgentDocument, ListedAgent } from './model.js';
 /** Maximum characters of agents on one page, which take a few ms to send. The remaining agents follow on the next page. */
 const PAGE_CHARACTERS = 128 * 1_024;
 
-export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
+export function createAgentQueries(database: Pick<AgentsDatabase, 'agents' | 'connection'>) {
+  const { agents } = database;
+  const documents = driverCollection<AgentDocument>(database, agents);
+
   async function findOne(filter: { _id: string } & Record<string, unknown>): Promise<AgentDocument | null> {
     if (typeof filter._id !== 'string' || !AGENT_ID_PATTERN.test(filter._id)) return null;
-    return agents.findOne(filter).lean<AgentDocument>();
+    return documents.findOne(filter as { _id: string });
   }
 
   return {

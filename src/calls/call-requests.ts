@@ -1,6 +1,6 @@
 import { CONVERSATION_FIELDS } from '../agents/fields/conversation-fields.js';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
-import { driverCollection } from '../platform/mongo/driver-collection.js';
+import { driverCollection, WITHOUT_UNDEFINED } from '../platform/mongo/driver-collection.js';
 import { createRecentEntries } from '../platform/recent-entries.js';
 import type { AccountOfCall } from '../telephony/accounts/account-of-call.js';
 import { factsOf, type CallFacts } from './call-facts.js';
@@ -26,7 +26,7 @@ export function createCallRequests(database: CallsDatabase, recent = createRecen
   const stored = driverCollection<CallRequestDocument>(database, requests);
 
   async function find(callId: string): Promise<CallRequestDocument | null> {
-    const request = await requests.findById(callId).lean<CallRequestDocument>().exec();
+    const request = await stored.findOne({ _id: callId });
     if (request) recent.set(callId, factsOf(request));
     return request;
   }
@@ -35,7 +35,7 @@ export function createCallRequests(database: CallsDatabase, recent = createRecen
     /** Inserts the request. Returns `exists`, and changes nothing, if the call was already requested. */
     async insert(document: CallRequestDocument): Promise<'inserted' | 'exists'> {
       try {
-        await requests.create(document);
+        await stored.insertOne(document, WITHOUT_UNDEFINED);
         recent.set(document._id, factsOf(document));
         return 'inserted';
       } catch (error) {
@@ -83,7 +83,7 @@ export function createCallRequests(database: CallsDatabase, recent = createRecen
 
     find,
 
-    /** Returns the carrier account of a call. Bypasses mongoose, which takes longer than the driver for such a read. */
+    /** Returns the carrier account of a call. */
     accountOf(callId: string): Promise<AccountOfCall | null> {
       return stored.findOne<AccountOfCall>({ _id: callId }, { projection: { mode: 1, carrierAccountId: 1 } });
     },

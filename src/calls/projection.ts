@@ -5,8 +5,8 @@ import {
   type CallStatus,
   type EndReason,
 } from '../kernel/call-state.js';
-import type { mongo } from 'mongoose';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
+import { driverCollection, WITHOUT_UNDEFINED } from '../platform/mongo/driver-collection.js';
 import { createRecentEntries } from '../platform/recent-entries.js';
 import { report } from '../platform/telemetry/measurements.js';
 import { lineOf } from '../telephony/web/leg.js';
@@ -62,10 +62,11 @@ const REPORTED = { _id: 1, mode: 1, direction: 1, carrierSid: 1 } as const;
  */
 export function createCallProjection(database: CallsDatabase) {
   const calls = database.calls;
+  const documents = driverCollection<CallDocument>(database, calls);
   const search = createCallSearch(database);
   const ended = createRecentEntries<CallDocument>(RECENT_ENDS);
 
-  const find = (callId: string): Promise<CallDocument | null> => calls.findById(callId).lean<CallDocument>().exec();
+  const find = (callId: string): Promise<CallDocument | null> => documents.findOne({ _id: callId });
 
   async function readDecision(callId: string): Promise<CallDecision> {
     const call = await calls.findById(callId, { accountId: 1 }).lean<Pick<CallDocument, 'accountId'>>();
@@ -79,7 +80,7 @@ export function createCallProjection(database: CallsDatabase) {
      */
     async begin(request: CallRequestDocument, change: ProjectedChange): Promise<CallDecision> {
       try {
-        await calls.create(createFirstDocument(request, change));
+        await documents.insertOne(createFirstDocument(request, change), WITHOUT_UNDEFINED);
         report('callBegun', { mode: request.mode, direction: request.direction });
         return 'begun';
       } catch (error) {
@@ -112,17 +113,16 @@ export function createCallProjection(database: CallsDatabase) {
       const isEnd = change.status !== undefined && isFinalStatus(change.status);
       // Before the final status, because only a call with a final status can be erased. So no erasure can come between.
       const isFindable = isEnd && facts !== undefined && (await search.insert(change, facts, further.transcription));
-      const stored = await calls
-        .findOneAndUpdate(
-          { _id: change.callId, sequence: { $lt: change.sequence }, ...unlessEnded(change) },
-          {
-            $set: { ...changedFields(change), ...further },
-            ...clearedFields(change),
-            $push: { changes: createStoredChange(change) },
-          },
-          { returnDocument: 'after', ...(isComplete === true ? {} : { projection: REPORTED }) },
-        )
-        .lean<CallDocument>();
+      const { callId, sequence } = change;
+      const stored = await documents.findOneAndUpdate(
+        { _id: callId, sequence: { $lt: sequence }, ...unlessEnded(change) },
+        {
+          $set: { ...changedFields(change), ...further },
+          ...clearedFields(change),
+          $push: { changes: createStoredChange(change) },
+        },
+        { ...WITHOUT_UNDEFINED, returnDocument: 'after', ...(isComplete === true ? {} : { projection: REPORTED }) },
+      );
       if (stored) reportEnd(change, stored);
       if (stored && isComplete === true) ended.set(change.callId, stored);
       if (isFindable && stored) return;
@@ -135,8 +135,6 @@ export function createCallProjection(database: CallsDatabase) {
      * @returns when it was erased; null when the call is unknown or has not ended
      */
     async erase(callId: string, now: Date): Promise<Date | null> {
-      // The driver's collection reads and writes the documents without Mongoose's conversions.
-      const documents = calls.collection as unknown as mongo.Collection<CallDocument>;
       const decide = (call: CallDocument | null): UpdateDecision<CallDocument, Date | null> => {
         if (!call?.accountId || !isFinalStatus(call.status)) return { answer: null };
         if (call.erasedAt) return { answer: call.erasedAt };

@@ -2,6 +2,13 @@ import { Schema } from 'mongoose';
 import type { ReservationResult } from '../kernel/call-signals.js';
 import type { AnsweredBy } from '../kernel/call-state.js';
 
+/** When the carrier said that it has begun a call, and by its clock. */
+export interface InitiatedReport {
+  receivedAt: Date;
+  at?: Date | undefined;
+  sequence?: number | undefined;
+}
+
 /**
  * Connects one of our calls to the carrier's call. Each call has at most one row, inserted once, by the process that
  * first knows the carrier's call. A closed row means that the call gets no carrier call any more: if the carrier
@@ -35,6 +42,8 @@ export interface CarrierBindingDocument {
   /** Why the inbound call was rejected. A repeated request for it is rejected again. */
   rejection?: Extract<ReservationResult, { outcome: 'refused' }>;
   boundAt: Date;
+  /** The first callback, with which the carrier says that it has begun the call. It has no carrier event. */
+  initiated?: InitiatedReport;
   /** How long after `boundAt` the carrier dials. Absent: at once, or the carrier had dialed when the call was bound. */
   queuedMs?: number;
 }
@@ -54,6 +63,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     rejection: Schema.Types.Mixed,
     boundAt: { type: Date, required: true },
     queuedMs: Number,
+    initiated: Schema.Types.Mixed,
   },
   { collection: 'carrier_bindings', versionKey: false },
 );

@@ -1,20 +1,8 @@
-import type { AnsweredBy, Direction } from '../kernel/call-state.js';
-import { isDuplicateKey } from '../platform/mongo/connection.js';
-import { createRecentEntries } from '../platform/recent-entries.js';
-import { storedAccount } from './accounts/account-of-call.js';
+import type { AnsweredBy } from '../kernel/call-state.js';
 import type { CarrierIdentity } from './callbacks.js';
+import type { CarrierBindingDocument, InitiatedReport } from './carrier-binding-model.js';
+import { closedSid, createBindingRows, type BindingFacts } from './carrier-binding-rows.js';
 import type { TelephonyDatabase } from './database.js';
-import type { CarrierBindingDocument } from './carrier-binding-model.js';
-
-/** Bindings that a process caches, about 200 bytes each. The ids of a binding never change. */
-const RECENT_BINDINGS = { maxEntries: 10_000, maxAgeMs: 10 * 60_000 };
-
-interface BindingFacts {
-  /** How long the carrier queues the call before it dials. */
-  queuedMs?: number;
-  /** Direction of our call. From the binding on, the row of an outbound call shows whether it was instructed. */
-  direction?: Direction;
-}
 
 export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
 
@@ -24,47 +12,7 @@ export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
  */
 export function createCarrierBindings(database: TelephonyDatabase) {
   const bindings = database.carrierBindings;
-
-  /** The carrier's calls of recent calls. */
-  const recent = createRecentEntries<string>(RECENT_BINDINGS);
-
-  const find = (callId: string) => bindings.findById(callId).lean<CarrierBindingDocument>().exec();
-
-  function remember(row: CarrierBindingDocument): CarrierBindingDocument {
-    recent.set(row._id, row.carrierSid);
-    return row;
-  }
-
-  /** Inserts the row unless the call has one, in one command, because the unique key decides. Returns the stored row. */
-  async function insertIfAbsent({ _id, ...row }: CarrierBindingDocument): Promise<CarrierBindingDocument> {
-    try {
-      const stored = await bindings
-        .findOneAndUpdate({ _id }, { $setOnInsert: row }, { upsert: true, returnDocument: 'after' })
-        .lean<CarrierBindingDocument>();
-      return remember(stored);
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-      // Another process inserted a row for this call first, or the carrier's call is bound to another of our calls. In
-      // the second case this call has no row. Return a closed row, which is not stored.
-      const stored = await find(_id);
-      return stored ? remember(stored) : { _id, ...row, carrierSid: closedSid(_id), closed: true };
-    }
-  }
-
-  /**
-   * Binds a call to the carrier's call unless the call is bound or closed already. Returns the stored row.
-   * @throws RangeError when the identifier does not have the carrier's format
-   */
-  async function bind(
-    callId: string,
-    carrierSid: string,
-    carrier: CarrierIdentity,
-    facts: BindingFacts = {},
-  ): Promise<CarrierBindingDocument> {
-    if (!carrier.isCallId(carrierSid)) throw new RangeError('carrierSid must be a call identifier of the carrier');
-    const at = { carrier: carrier.kind, ...storedAccount(carrier.account) };
-    return insertIfAbsent({ _id: callId, carrierSid, ...at, boundAt: new Date(), ...factsOf(facts) });
-  }
+  const { find, recent, bind, insertIfAbsent } = createBindingRows(database);
 
   return {
     find,
@@ -86,6 +34,25 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       facts: BindingFacts = {},
     ): Promise<boolean> {
       return (recent.get(callId) ?? (await bind(callId, carrierSid, carrier, facts)).carrierSid) === carrierSid;
+    },
+
+    /**
+     * Binds a call to the carrier's call, as `bind` does, and records that the carrier has begun it if it is the bound one. The
+     * first time of the receipt stays.
+     * @throws RangeError when the identifier does not have the carrier's format
+     */
+    async recordInitiated(
+      p: { callId: string; carrierSid: string; carrier: CarrierIdentity; facts: BindingFacts },
+      { receivedAt, at, sequence }: InitiatedReport,
+    ): Promise<void> {
+      const told = {
+        ...(at === undefined ? {} : { 'initiated.at': at }),
+        ...(sequence === undefined ? {} : { 'initiated.sequence': sequence }),
+      };
+      await bind(p.callId, p.carrierSid, p.carrier, p.facts, {
+        $min: { 'initiated.receivedAt': receivedAt },
+        ...(Object.keys(told).length === 0 ? {} : { $set: told }),
+      });
     },
 
     /** Records that the carrier gets its instruction for the answered call. Do so before the response to the carrier. */
@@ -140,16 +107,4 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       return insertIfAbsent({ _id: callId, carrierSid: closedSid(callId), closed: true, boundAt: new Date() });
     },
   };
-}
-
-/** The facts of a binding as they are stored. */
-function factsOf({ queuedMs, direction }: BindingFacts): Partial<CarrierBindingDocument> {
-  return {
-    ...(queuedMs === undefined ? {} : { queuedMs }),
-    ...(direction === 'outbound' ? { isInstructed: false } : {}),
-  };
-}
-
-function closedSid(callId: string): string {
-  return `closed:${callId}`;
 }

@@ -1,6 +1,8 @@
 import type { CarrierFinalStatus } from '../kernel/call-state.js';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
+import { driverCollection, WITHOUT_UNDEFINED } from '../platform/mongo/driver-collection.js';
 import { createRecentEntries } from '../platform/recent-entries.js';
+import type { CarrierBindingDocument, InitiatedReport } from './carrier-binding-model.js';
 import type { TelephonyDatabase } from './database.js';
 import type { CarrierEventDocument } from './carrier-event-model.js';
 
@@ -20,9 +22,14 @@ type NewCarrierEvent = Omit<CarrierEventDocument, '_id' | 'createdAt'>;
 
 export type CarrierEvents = ReturnType<typeof createCarrierEvents>;
 
-/** Stores the status callbacks and rejected dials of each call for the timeline. No decision depends on them. */
+/**
+ * Stores the status callbacks and rejected dials of each call for the timeline. No decision depends on them. The callback
+ * `initiated` of an outbound call is in its binding.
+ */
 export function createCarrierEvents(database: TelephonyDatabase) {
   const recent = createRecentEntries<true>(RECENT_EVENTS);
+  const documents = driverCollection<CarrierEventDocument>(database, database.carrierEvents);
+  const bindings = driverCollection<CarrierBindingDocument>(database, database.carrierBindings);
 
   return {
     /**
@@ -33,7 +40,7 @@ export function createCarrierEvents(database: TelephonyDatabase) {
       const _id = `${event.callId}:${event.carrierSid ?? 'none'}:${nameOf(event, end)}`;
       if (recent.get(_id)) return;
       try {
-        await database.carrierEvents.create([{ _id, createdAt: new Date(), ...event }]);
+        await documents.insertOne({ _id, createdAt: new Date(), ...event }, WITHOUT_UNDEFINED);
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
       }
@@ -41,14 +48,39 @@ export function createCarrierEvents(database: TelephonyDatabase) {
     },
 
     /** Lists the callbacks of a call in the order of arrival. */
-    list(callId: string): Promise<CarrierEventDocument[]> {
-      return database.carrierEvents
-        .find({ callId })
-        .sort({ createdAt: 1, _id: 1 })
-        .limit(MAX_EVENTS)
-        .lean<CarrierEventDocument[]>()
-        .exec();
+    async list(callId: string): Promise<CarrierEventDocument[]> {
+      const [binding, events] = await Promise.all([
+        bindings.findOne(
+          { _id: callId, initiated: { $exists: true } },
+          { projection: { carrierSid: 1, initiated: 1 } },
+        ),
+        documents.find({ callId }).sort({ createdAt: 1, _id: 1 }).limit(MAX_EVENTS).toArray(),
+      ]);
+      if (binding?.initiated === undefined) return events;
+      const first = initiatedEvent(binding, binding.initiated);
+      return [...events, first].toSorted((a, b) => +a.createdAt - +b.createdAt);
     },
+
+    /** Deletes the callbacks of a call. */
+    async remove(callId: string): Promise<void> {
+      await documents.deleteMany({ callId });
+      await bindings.updateOne({ _id: callId }, { $unset: { initiated: '' } });
+    },
+  };
+}
+
+function initiatedEvent(
+  { _id: callId, carrierSid }: Pick<CarrierBindingDocument, '_id' | 'carrierSid'>,
+  { receivedAt, at, sequence }: InitiatedReport,
+): CarrierEventDocument {
+  return {
+    _id: `${callId}:${carrierSid}:initiated`,
+    callId,
+    carrierSid,
+    status: 'initiated',
+    createdAt: receivedAt,
+    ...(at && { at }),
+    ...(sequence === undefined ? {} : { sequence }),
   };
 }
 

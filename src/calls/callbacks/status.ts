@@ -71,6 +71,12 @@ export function createStatusHandlers(
       const { carrierSid, carrier } = carrierCall;
       const facts = await findCallbackFacts(requests, callId, carrierCall);
       if (facts === undefined || carrierSid === '') return;
+      const { status, at, sequence } = report.record;
+      if (status === 'initiated' && report.signal === undefined) {
+        // Changes no call, so the binding, which it often inserts, has room for it.
+        const ref = { callId, carrierSid, carrier, facts };
+        return bindings.recordInitiated(ref, { receivedAt: new Date(), at, sequence });
+      }
       if (await bindings.isBoundTo(callId, carrierSid, carrier, facts)) await process(callId, carrierCall, report);
     },
 

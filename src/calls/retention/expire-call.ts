@@ -2,6 +2,7 @@ import type { RetentionDays } from '../../platform/config/retention-settings.js'
 import { deleteTexts } from '../../voice/results/delete-texts.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
+import { createCarrierEvents } from '../../telephony/carrier-events.js';
 import type { WebhookAttempts } from '../../webhooks/attempts.js';
 import type { WebhookDeliveries } from '../../webhooks/deliveries.js';
 import type { CallsDatabase } from '../database.js';
@@ -27,6 +28,7 @@ type Expire = (callId: string, signal: AbortSignal) => Promise<void>;
 /** Deletes one class of a call's data. Each can be repeated, and completes what an attempt left. */
 export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, Expire> {
   const { database, projection, results, recordings, deliveries, attempts } = deps;
+  const carrierEvents = createCarrierEvents(database);
 
   /** The delivery stays without its data, so that the webhook is not sent again. */
   async function expireDelivery(callId: string): Promise<void> {
@@ -35,7 +37,7 @@ export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, Expire> {
   }
 
   async function expireCarrierEvents(callId: string): Promise<void> {
-    await database.carrierEvents.deleteMany({ callId });
+    await carrierEvents.remove(callId);
   }
 
   /** A call whose read model is lost must not begin again, either. A rejected one, whose request is erased, never does. */

@@ -8,6 +8,7 @@ import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 import { characterCount } from '../../kernel/text.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { IdentityDatabase } from '../database.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { LIFTABLE_LIMITS, PLANS, type AccountDocument, type Plan } from './model.js';
@@ -120,6 +121,7 @@ export type Accounts = ReturnType<typeof createAccounts>;
  */
 export function createAccounts(database: IdentityDatabase) {
   const ledger = createLedger(database);
+  const documents = driverCollection<AccountDocument>(database, database.accounts);
 
   async function change(accountId: string, changes: Record<string, unknown>): Promise<AccountDocument> {
     const account = await database.credentials.change(() =>
@@ -195,7 +197,7 @@ export function createAccounts(database: IdentityDatabase) {
     },
 
     find(accountId: string): Promise<AccountDocument | null> {
-      return database.accounts.findOne({ _id: accountId }).lean<AccountDocument>().exec();
+      return documents.findOne({ _id: accountId });
     },
 
     /**
