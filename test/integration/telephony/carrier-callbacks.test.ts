@@ -1,3 +1,4 @@
+import { createCarrierEvents } from '../../../src/telephony/carrier-events.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import type { CallRequestDocument } from '../../../src/calls/call-request-model.js';
 import type { ConversationResultDocument } from '../../../src/voice/results/model.js';
@@ -145,6 +146,22 @@ describe('status callbacks', () => {
     }
     expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ carrierSid: sid });
     expect(await ringing.callOf(callId)).toMatchObject({ status: 'RINGING' });
+  });
+
+  it('keeps initiated for the timeline as it was first received, and not that of another carrier call', async () => {
+    const { callId, sid } = await ringing.placeRingingCall();
+    const began = Date.now();
+    await status(callId, sid, { CallStatus: 'initiated', SequenceNumber: '0' });
+    const events = createCarrierEvents(service.database);
+    const [first] = await events.list(callId);
+    expect(first).toMatchObject({ carrierSid: sid, status: 'initiated', sequence: 0 });
+    expect(first?.createdAt.getTime()).toBeGreaterThanOrEqual(began);
+    await status(callId, newSid('CA'), { CallStatus: 'initiated', SequenceNumber: '7' });
+    await status(callId, sid, { CallStatus: 'initiated', SequenceNumber: '0' });
+    await status(callId, sid, { CallStatus: 'ringing', SequenceNumber: '1' });
+    expect(await events.list(callId)).toMatchObject([first, { status: 'ringing', sequence: 1 }]);
+    await events.remove(callId);
+    expect(await events.list(callId)).toEqual([]);
   });
 
   it('ignores callbacks of another carrier call and of the other mode’s account', async () => {
