@@ -9,7 +9,7 @@ import type { CarrierBindingDocument } from './carrier-binding-model.js';
 import type { TelephonyDatabase } from './database.js';
 
 /** Bindings that a process caches, about 200 bytes each. The ids of a binding never change. */
-const RECENT_BINDINGS = { maxEntries: 10_000, maxAgeMs: 10 * 60_000 };
+export const RECENT_BINDINGS = { maxEntries: 10_000, maxAgeMs: 10 * 60_000 };
 
 export interface BindingFacts {
   /** How long the carrier queues the call before it dials. */

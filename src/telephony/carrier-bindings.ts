@@ -1,7 +1,8 @@
 import type { AnsweredBy } from '../kernel/call-state.js';
+import { createRecentEntries } from '../platform/recent-entries.js';
 import type { CarrierIdentity } from './callbacks.js';
 import type { CarrierBindingDocument, InitiatedReport } from './carrier-binding-model.js';
-import { closedSid, createBindingRows, type BindingFacts } from './carrier-binding-rows.js';
+import { closedSid, createBindingRows, RECENT_BINDINGS, type BindingFacts } from './carrier-binding-rows.js';
 import type { TelephonyDatabase } from './database.js';
 
 export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
@@ -13,6 +14,8 @@ export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
 export function createCarrierBindings(database: TelephonyDatabase) {
   const bindings = database.carrierBindings;
   const { find, recent, bind, insertIfAbsent } = createBindingRows(database);
+  /** The carrier's calls whose beginning this process has recorded. */
+  const initiated = createRecentEntries<true>(RECENT_BINDINGS);
 
   return {
     find,
@@ -45,6 +48,8 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       p: { callId: string; carrierSid: string; carrier: CarrierIdentity; facts: BindingFacts },
       { receivedAt, at, sequence }: InitiatedReport,
     ): Promise<void> {
+      const key = `${p.callId}:${p.carrierSid}`;
+      if (initiated.get(key)) return;
       const told = {
         ...(at === undefined ? {} : { 'initiated.at': at }),
         ...(sequence === undefined ? {} : { 'initiated.sequence': sequence }),
@@ -53,6 +58,7 @@ export function createCarrierBindings(database: TelephonyDatabase) {
         $min: { 'initiated.receivedAt': receivedAt },
         ...(Object.keys(told).length === 0 ? {} : { $set: told }),
       });
+      initiated.set(key, true);
     },
 
     /** Records that the carrier gets its instruction for the answered call. Do so before the response to the carrier. */
