@@ -4,6 +4,12 @@ const reference = z
   .string('client_reference_id and metadata.account_id must be strings.')
   .regex(/^[A-Za-z0-9_-]{1,128}$/, 'client_reference_id and metadata.account_id must be an account id.');
 
+const cents = (name: string) =>
+  z
+    .int(`${name} must be a whole number of cents.`)
+    .min(0, `${name} must not be less than 0.`)
+    .max(900_000_000_000, `${name} is too large.`);
+
 /** Fields common to all events of the payment provider. */
 export const PaymentEvent = z
   .looseObject({
@@ -40,7 +46,17 @@ export const CheckoutSession = z.looseObject({
     .int('amount_total must be a whole number of cents.')
     .positive('amount_total must be more than 0.')
     .max(900_000_000_000, 'amount_total is too large: it exceeds the maximum balance of an account.')
-    .describe('Cents.'),
+    .describe('Cents, with tax and shipping.'),
+  amount_subtotal: cents('amount_subtotal').nullish(),
+  total_details: z
+    .looseObject(
+      {
+        amount_tax: cents('total_details.amount_tax').nullish(),
+        amount_shipping: cents('total_details.amount_shipping').nullish(),
+      },
+      'total_details must be an object.',
+    )
+    .nullish(),
   currency: z
     .string('currency must be usd.')
     .refine((currency) => currency.toLowerCase() === 'usd', 'currency must be usd.'),
@@ -62,7 +78,9 @@ export const PaymentResponse = z
     received: z.literal(true).describe('Always true: the event was received.'),
     credited: z
       .boolean()
-      .describe('Whether the payment is credited to the account; false if there was nothing to credit.'),
+      .describe(
+        'Whether the payment is credited to the account; false if there was nothing to credit, or it is no top-up.',
+      ),
   })
   .meta({ id: 'PaymentReceived' });
 export type PaymentResponse = z.infer<typeof PaymentResponse>;

@@ -9,6 +9,7 @@ import type { BillingDatabase } from '../database.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { creditPayment } from './payments.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { report } from '../../platform/telemetry/measurements.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { withDeadline } from '../../platform/http/deadline.js';
 import { parseJsonObject } from '../../platform/http/json-body.js';
@@ -18,6 +19,7 @@ import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requests.js';
 import { validated } from '../../platform/http/validation.js';
 import { isPaymentSignature, mayBePaymentSignature } from './signature.js';
+import { creditedCents, isTopUp } from './top-up.js';
 
 /** Maximum size of an event. Most have a few KiB, and 50 metadata fields of maximum length add about 30 KiB. */
 const MAX_EVENT_BYTES = 64 * 1_024;
@@ -41,23 +43,40 @@ export interface PaymentWebhookDeps {
 }
 
 /**
- * Handles POST /webhooks/payments: credits an account once for each paid checkout session, even if the event arrives
- * repeatedly or concurrently. Rejected events change nothing.
+ * Handles POST /webhooks/payments: credits an account once for each paid checkout session of a top-up, even if the event
+ * arrives repeatedly or concurrently. Rejected events change nothing.
  */
 export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof paymentRoutes> {
   const { config, accounts, logger } = deps;
 
-  /** @throws ServiceError MISSING_PARAMS, NOT_FOUND, IDEMPOTENCY_CONFLICT */
-  async function credit(session: CheckoutSession, livemode: boolean | undefined): Promise<void> {
+  /**
+   * @returns whether there was something to credit
+   * @throws ServiceError MISSING_PARAMS, NOT_FOUND, IDEMPOTENCY_CONFLICT
+   */
+  async function credit(session: CheckoutSession, livemode: boolean | undefined): Promise<boolean> {
     const mode = modeOf(session, livemode);
     const accountId = accountIdOf(session);
-    const amountMicros = session.amount_total * MICROS_PER_CENT;
+    const cents = creditedCents(session);
+    if (cents <= 0) return ignore(session, 'only tax and shipping were paid');
     if ((await accounts.find(accountId)) === null) {
       throw new ServiceError('NOT_FOUND', 'There is no account with this id; nothing was credited.');
     }
-    const payment = { paymentId: session.id, accountId, mode, amountMicros };
-    await creditPayment(deps, payment);
-    logger.info(payment, 'payment credited');
+    const payment = { paymentId: session.id, accountId, mode, amountMicros: cents * MICROS_PER_CENT };
+    // Earlier versions credited tax and shipping, too.
+    const formerAmountMicros = session.amount_total * MICROS_PER_CENT;
+    const amountMicros = await creditPayment(deps, { ...payment, formerAmountMicros });
+    report('payment', { outcome: 'credited' });
+    logger.info({ ...payment, amountMicros }, 'payment credited');
+    return true;
+  }
+
+  /** Records a paid session that credits nothing, so that the operator can credit it by hand if it was a top-up. */
+  function ignore(session: Readonly<Record<string, unknown>>, reason: string): false {
+    const { id, payment_link: link, client_reference_id: reference } = session;
+    report('payment', { outcome: 'ignored' });
+    const fields = { paymentId: logged(id), paymentLink: logged(link), clientReferenceId: logged(reference) };
+    logger.warn({ ...fields, reason }, 'payment ignored');
+    return false;
   }
 
   return {
@@ -69,12 +88,15 @@ export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof
       const { fields } = parseJsonObject(utf8(body));
       const { type, livemode, data } = validated(PaymentEvent, fields);
       const object = data?.object ?? {};
-      const credited = type === 'checkout.session.completed' && object['payment_status'] === 'paid';
-      if (credited) {
-        const work = credit(validated(CheckoutSession, object), livemode ?? undefined);
-        await withDeadline(ctx.state.arrivedAt + RESPONSE_TIMEOUT_MS, work);
+      if (type !== 'checkout.session.completed' || object['payment_status'] !== 'paid') {
+        return { received: true, credited: false };
       }
-      return { received: true, credited };
+      // Sessions of other sales are not checked further: any response but 2xx would repeat them for days.
+      if (!isTopUp(object, config.payments.linkIds)) {
+        return { received: true, credited: ignore(object, 'its payment link is not in PAYMENT_LINK_IDS') };
+      }
+      const work = credit(validated(CheckoutSession, object), livemode ?? undefined);
+      return { received: true, credited: await withDeadline(ctx.state.arrivedAt + RESPONSE_TIMEOUT_MS, work) };
     },
   };
 }
@@ -119,4 +141,9 @@ function accountIdOf(session: CheckoutSession): string {
   }
   if (ids.size > 1) throw new ServiceError('MISSING_PARAMS', 'client_reference_id and metadata.account_id differ.');
   return id;
+}
+
+/** An id of a session that was not validated, for the log. */
+function logged(id: unknown): string | undefined {
+  return typeof id === 'string' ? id.slice(0, 128) : undefined;
 }

@@ -14,6 +14,20 @@ export const accountVariables = {
       secret: { least: 32, remedy: "set the payment provider's, or one created with openssl rand -hex 32" },
       production: '',
     }),
+  PAYMENT_LINK_IDS: z
+    .string()
+    .refine(
+      (text) =>
+        text.trim() === 'any' || text.split(',').every((item) => /^(?:\s*plink_[A-Za-z0-9_]{1,120})?\s*$/.test(item)),
+      'must be a comma-separated list of ids of payment links, like plink_1AbC,plink_2DeF, or the word any',
+    )
+    .default('')
+    .meta({
+      description:
+        'ids of the payment links that [sell top-ups](operating-money.md#top-ups), such as `plink_1AbC,plink_2DeF`; checkouts of others credit nothing. `any`: every paid checkout of the account at the provider is a top-up. Production with `PAYMENT_WEBHOOK_SECRET` requires a value',
+      shown: '`any`; none in production',
+      production: '',
+    }),
   PAYMENT_URL: publicLink(['https:']).optional().meta({
     description:
       'page on which customers [add money](operating-money.md#top-ups), such as a payment link of your provider; the portal leads there when a balance is used up, and adds the account as `client_reference_id`',

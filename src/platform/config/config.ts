@@ -128,8 +128,11 @@ function reconciliationSettings(values: Environment) {
 }
 
 function paymentSettings(values: Environment) {
+  const linkIds = itemsOf(values.PAYMENT_LINK_IDS);
   return {
     webhookSecret: values.PAYMENT_WEBHOOK_SECRET,
+    /** Ids of the payment links that sell top-ups; undefined: every paid checkout is a top-up. */
+    linkIds: linkIds.length === 0 || linkIds.includes('any') ? undefined : linkIds,
     /** Page on which customers add money; absent: there is none. */
     url: values.PAYMENT_URL,
     /** Web page or mailto address of the operator; absent: none is published. */

@@ -147,6 +147,14 @@ const CHECKS: readonly Check[] = [
         : undefined,
   },
   {
+    variable: 'PAYMENT_LINK_IDS',
+    fault: ({ PAYMENT_LINK_IDS, PAYMENT_WEBHOOK_SECRET }) =>
+      PAYMENT_WEBHOOK_SECRET !== undefined && itemsOf(PAYMENT_LINK_IDS).length === 0
+        ? 'PAYMENT_LINK_IDS must be set in production with PAYMENT_WEBHOOK_SECRET: the ids of the payment links that sell ' +
+          'top-ups, like plink_1AbC, or any if everything that is sold with the account at the payment provider is a top-up.'
+        : undefined,
+  },
+  {
     variable: 'SIGN_UP',
     fault: ({ SIGN_UP, SMTP_URL }) =>
       SIGN_UP === 'open' && SMTP_URL === undefined

@@ -106,6 +106,8 @@ export interface Measurements {
   stall: { ms: number };
   /** Spans of traces that the collector did not take, or that found the queue full. */
   spansDropped: { cause: 'not_sent' | 'queue_full'; count: number };
+  /** The event of a paid checkout credited an account, also if an earlier event had, or credited nothing. */
+  payment: { outcome: 'credited' | 'ignored' };
   reconciliationFinding: { kind: string };
   brokenRecords: { count: number };
   recordingsDeleted: { count: number };

@@ -123,7 +123,7 @@ describe('a payment', () => {
     await sendPaymentEvent(paid({ id }));
     const other = await service.customer(0);
     const changed = [
-      paid({ id, amount_total: 2_501 }),
+      paid({ id, amount_subtotal: 2_501, amount_total: 2_501 }),
       paid({ id, client_reference_id: other.account._id }),
       paid({ id, metadata: { mode: 'test' } }, { livemode: false }),
     ];

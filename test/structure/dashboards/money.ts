@@ -78,5 +78,16 @@ export const MONEY: Dashboard = {
         { expr: orZero(rateBy('name', 'callwright_write_retries_total{name=~"ledger.*"}')), legend: '{{name}}' },
       ],
     },
+    {
+      title: 'Paid checkouts',
+      about: 'Events. Those that are ignored credit nothing: PAYMENT_LINK_IDS does not list their payment link.',
+      unit: 'none',
+      queries: [
+        {
+          expr: orZero(`sum by (outcome) (increase(callwright_payment_events_total${RATE}))`),
+          legend: '{{outcome}}',
+        },
+      ],
+    },
   ],
 };

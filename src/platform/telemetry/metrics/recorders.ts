@@ -80,6 +80,12 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
     return ({ cause, count }) => dropped.inc({ cause }, count);
   },
 
+  payment: (registry) => {
+    const help = 'Events of paid checkouts: credited, or ignored because they were no top-ups';
+    const payments = createCounter(registry, { name: 'payment_events_total', help, labels: ['outcome'] });
+    return ({ outcome }) => payments.inc({ outcome });
+  },
+
   reconciliationFinding: (registry) => {
     const help = 'Mismatches that reconciliation found';
     const findings = createCounter(registry, { name: 'reconciliation_findings_total', help, labels: ['kind'] });
