@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import { createAccountTokens, type AccountTokens } from '../../src/voice/engines/account-tokens.js';
 import { startPipelineSession } from '../../src/voice/engines/pipeline/session.js';
 import type {
   ChatDelta,
@@ -58,7 +59,12 @@ export const lookUp = (id: string): ToolRequest => ({ id, name: 'look_up', argum
  * first sample of each frame from the caller tells whether the frame is voice or silence.
  */
 export async function openStage(
-  options: { detectsEndOfTurn?: boolean; sttTimeoutMs?: number; call?: Partial<EngineCall> } = {},
+  options: {
+    detectsEndOfTurn?: boolean;
+    sttTimeoutMs?: number;
+    call?: Partial<EngineCall>;
+    tokens?: AccountTokens;
+  } = {},
 ) {
   const origin = performance.now();
   const queue: { itemId: string; leftMs: number; playedMs: number; ended: boolean }[] = [];
@@ -251,6 +257,7 @@ export async function openStage(
         close: () => Promise.resolve(),
       },
       conclude: () => Promise.resolve({ summary: '', outputParameters: {} }),
+      tokens: options.tokens ?? createAccountTokens(undefined),
       prices: {},
       recordsEvents: true,
       ...(options.sttTimeoutMs === undefined ? {} : { sttTimeoutMs: options.sttTimeoutMs }),

@@ -1,3 +1,4 @@
+import { createAccountTokens } from '../../src/voice/engines/account-tokens.js';
 import { createProviderChain, type Provider } from '../../src/voice/engines/chain/provider-chain.js';
 import { createProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
 import { ProviderError, type ChatDelta } from '../../src/voice/engines/pipeline/ports.js';
@@ -29,6 +30,7 @@ async function roundOf(answers: readonly Answer[], health = createProviderHealth
   let text = '';
   const round = {
     models,
+    tokens: createAccountTokens(undefined).ofCall(undefined),
     tools: [],
     mayCallTools: false,
     messages: () => [],

@@ -2,6 +2,7 @@ import { voiceFault } from '../../kernel/conversation/voices.js';
 import type { EngineName } from '../../kernel/conversation/engines.js';
 import { allowedModels, configuredVoices, type Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { createAccountTokens } from './account-tokens.js';
 import { withAllowedModels } from './allowed-models.js';
 import { createProviderHealth } from './chain/provider-health.js';
 import { createEngineWithSuccessor } from './chain/successor-engine.js';
@@ -13,7 +14,7 @@ import { createPipelineEngine } from './pipeline/index.js';
 
 /** Creates the configured engines. `pipeline` continues calls of `openai-realtime`. */
 export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
-  const { byDefault, forTests, prices, openaiRealtime, pipeline } = config.engines;
+  const { byDefault, forTests, prices, openaiRealtime, pipeline, tokenLimit } = config.engines;
   const report = (error: Error, callId: string) =>
     logger.warn({ callId, err: error }, 'offline engine recovered from an error');
   const offline = createOfflineEngine({ report, recordsEvents: config.sessionLogs });
@@ -21,7 +22,8 @@ export function createConfiguredEngines({ config, logger }: { config: Config; lo
   const offer = (engine: EngineFactory, name: EngineName) =>
     more.push(withAllowedModels(engine, allowedModels(config, name)));
   const health = createProviderHealth();
-  const common = { prices, logger, recordsEvents: config.sessionLogs };
+  const tokens = createAccountTokens(tokenLimit);
+  const common = { prices, logger, tokens, recordsEvents: config.sessionLogs };
   const second = pipeline && createPipelineEngine({ settings: pipeline, health, ...common });
   const first = openaiRealtime && createOpenAiRealtimeEngine({ settings: openaiRealtime, ...common });
   if (second !== undefined) offer(second, 'pipeline');

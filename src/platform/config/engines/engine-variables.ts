@@ -144,6 +144,11 @@ export const engineVariables = {
         'models that agents may name in `model` besides those configured here: a comma-separated list, or `any`. `ENGINE_PRICES` are the same for all models, so list only models that these prices cover',
       shown: '`any` with the simulated carrier outside production, else none',
     }),
+  ACCOUNT_TOKENS_PER_MINUTE: z.coerce.number().int().min(0).max(1_000_000_000).optional().meta({
+    description:
+      '[tokens of language models](engines.md#tokens-per-minute) that the live calls of one account may use per minute in one media process, and its test calls as many; 0: no limit',
+    shown: '`2000000`, or 40,000 for each call in progress if that is more',
+  }),
   ...fallbackVariables,
   OPENAI_REALTIME_TIMEOUT_MS: z.coerce.number().int().min(500).max(30_000).optional().meta({
     description:

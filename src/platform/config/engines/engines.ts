@@ -4,6 +4,7 @@ import { withoutTrailing } from '../../../kernel/text.js';
 import { voiceFault, VOICES, type Voice } from '../../../kernel/conversation/voices.js';
 import type { EngineVariables } from './engine-variables.js';
 import { list, pipelineSettings, reasoningOf, textPairOf } from './pipeline-settings.js';
+import { tokenLimitOf } from './token-limit.js';
 
 interface EngineConfig {
   production: boolean;
@@ -51,6 +52,8 @@ export function engineSettings(values: EngineVariables & { NODE_ENV: string }, i
       : { agentModels: values.AGENT_MODELS === 'any' ? ('any' as const) : list(values.AGENT_MODELS) }),
     /** Prices in micro-USD, by unit of usage. */
     prices: Object.fromEntries(list(values.ENGINE_PRICES).map((item) => pairOf(item))),
+    /** Absent: accounts may use any number of tokens. */
+    tokenLimit: tokenLimitOf(values),
     ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
     ...(pipeline === undefined ? {} : { pipeline }),
   };

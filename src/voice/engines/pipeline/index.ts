@@ -5,6 +5,7 @@ import type { Logger } from '../../../platform/telemetry/logger.js';
 import { settingsFor, unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
 import type { Provider } from '../chain/provider-chain.js';
 import { createProviderHealth, type ProviderHealth, type ProviderStage } from '../chain/provider-health.js';
+import { createAccountTokens, type AccountTokens } from '../account-tokens.js';
 import type { EnginePrices, UsageMeter } from '../engine-usage.js';
 import { createChatClient } from '../../models/chat-client.js';
 import { concludeCall } from '../../models/conclusion.js';
@@ -40,8 +41,10 @@ export function createPipelineEngine(p: {
   recordsEvents?: boolean;
   /** Stores which providers fail; may be shared with other engines. */
   health?: ProviderHealth;
+  /** Limits the tokens of each account; may be shared with other engines. Default: no limit. */
+  tokens?: AccountTokens;
 }): EngineFactory {
-  const { settings, logger } = p;
+  const { settings, logger, tokens = createAccountTokens(undefined) } = p;
   const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
   const timeouts = { ...deadlinesOf(settings), ...settings.timeouts, ...p.timeouts };
   const providers = createProviders(settings, timeouts, { dispatcher, newDetector: createDetector, health: p.health });
@@ -68,6 +71,7 @@ export function createPipelineEngine(p: {
         providers,
         turnTaking,
         prepared,
+        tokens,
         prices: p.prices,
         recordsEvents: p.recordsEvents ?? false,
         ...(p.silence === undefined ? {} : { silence: p.silence }),

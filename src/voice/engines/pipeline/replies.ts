@@ -11,6 +11,7 @@ import type { ModelUsage, ProviderError, ToolRequest, TtsOptions } from './ports
 import { meterModel } from './metered-model.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { startReply, type Reply } from './reply.js';
+import type { RoundDeps } from './reply-round.js';
 import type { Speech } from './speech.js';
 import { callerMessage, type ChatHistory } from './chat-history.js';
 import { parseToolArguments } from '../../tools/shallow-json.js';
@@ -33,6 +34,7 @@ interface RepliesDeps {
   sink: EngineSink;
   history: ChatHistory;
   usage: UsageMeter;
+  tokens: RoundDeps['tokens'];
   now: () => number;
   speech: Speech;
   toolRounds: ToolRounds;
@@ -105,6 +107,7 @@ export function createReplies(p: RepliesDeps) {
       const begun: Reply = startReply({
         replyId,
         models,
+        tokens: p.tokens,
         tools,
         toolRounds: p.toolRounds,
         after: pendingTools,

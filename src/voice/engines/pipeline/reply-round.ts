@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { estimateTokens } from '../../models/token-estimate.js';
+import type { CallTokens } from '../account-tokens.js';
 import type { ProviderChain } from '../chain/provider-chain.js';
 import { HealthyProviderError, ProviderError } from './ports.js';
 import type { ChatMessage, ChatTool, ToolRequest } from './ports.js';
@@ -11,6 +13,8 @@ const CONTINUE = '[A technical fault cut your answer off. Continue with exactly 
 
 export interface RoundDeps {
   models: ProviderChain<Pick<MeteredModel, 'stream'>>;
+  /** The tokens that the call's account may use. */
+  tokens: Pick<CallTokens, 'admit'>;
   tools: readonly ChatTool[];
   mayCallTools: boolean;
   /** Reads the chat history; called at each attempt, because the first attempt may have added words. */
@@ -25,12 +29,30 @@ export interface RoundDeps {
 }
 
 /**
- * Lets the model speak one message. After a fault, the next model continues it, or the same one if it is the only one.
+ * Lets the model speak one message, as soon as its account has tokens for the request.
  * @param mayBeEmpty whether an empty retry is accepted; after a tool call the model may have nothing to say
  * @returns the tool calls that the model requests
- * @throws ProviderError if no attempt is left; the signal's reason if aborted
+ * @throws ProviderError if no attempt is left, or the account would wait too long; the signal's reason if aborted
  */
 export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
+  // Before a provider is chosen, because the wait says nothing about providers.
+  const giveBack = await deps.tokens.admit(() => promptTokensOf(deps), deps.signal);
+  try {
+    return await askModels(deps, mayBeEmpty);
+  } finally {
+    giveBack();
+  }
+}
+
+function promptTokensOf({ messages, tools }: Pick<RoundDeps, 'messages' | 'tools'>): number {
+  const texts = messages().map((message) =>
+    message.role === 'assistant' ? message.content + JSON.stringify(message.toolRequests ?? []) : message.content,
+  );
+  return [JSON.stringify(tools), ...texts].reduce((sum, text) => sum + estimateTokens(text), 0);
+}
+
+/** After a fault, the next model continues the message, or the same one if it is the only one. */
+async function askModels(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
   const attempts = deps.models.begin();
   for (let isRetry = false; ; isRetry = true) {
     try {

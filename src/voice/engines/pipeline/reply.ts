@@ -23,6 +23,7 @@ const TOO_MANY_TOOLS: ToolResult = {
 export interface ReplyDeps {
   replyId: string;
   models: RoundDeps['models'];
+  tokens: RoundDeps['tokens'];
   tools: readonly ChatTool[];
   /**
    * Limit of rounds of tool calls, shared by all replies of the phone call. It grows during the call. While it is
@@ -229,11 +230,11 @@ async function speakIn(
   before: readonly ChatMessage[],
   { newToolRequestId, ...deps }: Omit<RoundDeps, 'messages' | 'text'> & Pick<ReplyDeps, 'newToolRequestId'>,
 ): Promise<ToolRequest[]> {
-  const { models, tools, mayCallTools, signal, say, onRetry } = deps;
+  const { models, tokens, tools, mayCallTools, signal, say, onRetry } = deps;
   const messages = () => [...before, ...messagesOf(rounds)];
   const text = () => round.text;
   const requests = await speakRound(
-    { models, tools, mayCallTools, messages, text, signal, say, onRetry },
+    { models, tokens, tools, mayCallTools, messages, text, signal, say, onRetry },
     rounds.length > 1,
   );
   return requests.map((request) => ({ ...request, id: newToolRequestId() }));

@@ -21,6 +21,7 @@ import type {
   ProviderFailure,
   TranscriptTurn,
 } from '../port.js';
+import type { AccountTokens } from '../account-tokens.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import { createIgnoredSettings, setAmong, type OnIgnored } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
@@ -51,6 +52,7 @@ export interface PipelineSessionDeps {
   prepared: PreparedPhrases;
   /** @param model the number of the LLM that served the call last */
   conclude(p: ConclusionDeps & { model: number }): Promise<Conclusion>;
+  tokens: AccountTokens;
   prices: EnginePrices;
   silence?: Partial<SilenceTimeouts>;
   sttTimeoutMs?: number;
@@ -73,7 +75,8 @@ const LAST_USAGE_MS = 300;
 export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall, sink: EngineSink) {
   const origin = performance.now() - (call.takesOver?.atMs ?? 0);
   const now = () => performance.now() - origin;
-  const usage = createUsageMeter(deps.prices);
+  const tokens = deps.tokens.ofCall(call.requestOwner);
+  const usage = tokens.meter(createUsageMeter(deps.prices));
   const history = createChatHistory(buildPrompt(call));
   const turns: TranscriptTurn[] = [];
   const tone = createToneDetector(call.voicemail.action);
@@ -112,6 +115,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     sink,
     history,
     usage,
+    tokens,
     now,
     speech,
     toolRounds: createToolRounds(now),
@@ -166,6 +170,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     async stop(): Promise<EngineResult> {
       stopped = true;
       dispatch({ type: 'stopped' });
+      tokens.end();
       caller.close();
       voices.close();
       const all = [...(call.resume?.turns ?? []), ...turns];

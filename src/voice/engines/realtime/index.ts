@@ -1,5 +1,6 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
+import { createAccountTokens, type AccountTokens } from '../account-tokens.js';
 import type { EnginePrices } from '../engine-usage.js';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import { createChatClient } from '../../models/chat-client.js';
@@ -27,10 +28,12 @@ export function createOpenAiRealtimeEngine(p: {
   silence?: Partial<SilenceTimeouts>;
   /** Whether each result includes the session's events. */
   recordsEvents?: boolean;
+  /** Limits the tokens of each account; may be shared with other engines. Default: no limit. */
+  tokens?: AccountTokens;
 }): EngineFactory {
   const phrases = createOfflinePhrases();
   const timings = { ...REALTIME_TIMINGS, ...p.timings };
-  const { settings, prices, logger, silence = {}, recordsEvents = false } = p;
+  const { settings, prices, logger, silence = {}, recordsEvents = false, tokens = createAccountTokens(undefined) } = p;
   const { baseUrl, apiKey, conclusionModel: model, reasoningEffort } = settings;
   const chat = createChatClient({
     baseUrl,
@@ -52,7 +55,18 @@ export function createOpenAiRealtimeEngine(p: {
       newDetector ??= await loadVoiceActivity();
     },
     create: () =>
-      createEngine({ settings, chat, prices, logger, phrases, timings, silence, recordsEvents, newDetector: detector }),
+      createEngine({
+        settings,
+        chat,
+        prices,
+        tokens,
+        logger,
+        phrases,
+        timings,
+        silence,
+        recordsEvents,
+        newDetector: detector,
+      }),
     close: () => phrases.close(),
   };
 }

@@ -26,6 +26,8 @@ interface ProviderSideDeps extends RealtimeSessionDeps {
   call: EngineCall;
   sink: EngineSink;
   usage: UsageMeter;
+  /** How long it takes until the call's account has tokens again, in ms. */
+  owedMs: () => number;
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
   state: () => SessionState;

@@ -23,6 +23,8 @@ export function createResponseCosts(p: {
   link: Pick<ProviderLink, 'isReady' | 'promptTokens'>;
   responses: Responses;
   usage: UsageMeter;
+  /** How long it takes until the call's account has tokens again, in ms. */
+  owedMs: () => number;
   prices: EnginePrices;
   dispatch: (what: SessionEventBody) => void;
 }) {
@@ -34,7 +36,9 @@ export function createResponseCosts(p: {
   function add(units: Record<string, number>): void {
     for (const [unit, count] of Object.entries(units)) usage.add(unit, count);
     charges.replyBegun();
-    const count = charges.repliesFor(costAt(prices, units));
+    // The provider has begun the response without asking, so the call's next replies wait for the account's tokens.
+    const owed = p.owedMs() / SESSION_POLICY.replies.oneMoreAfterMs;
+    const count = Math.max(owed, charges.repliesFor(costAt(prices, units)));
     if (count > 0) dispatch({ type: 'replies_charged', count: Math.min(count, MAX_CHARGED) });
   }
 

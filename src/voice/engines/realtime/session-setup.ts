@@ -2,6 +2,7 @@ import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js'
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { VoiceActivityDetector } from '../../audio/voice-activity.js';
 import type { ChatClient } from '../../models/chat-client.js';
+import type { AccountTokens } from '../account-tokens.js';
 import type { EnginePrices } from '../engine-usage.js';
 import type { OfflinePhrases } from '../offline-phrases.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
@@ -42,6 +43,7 @@ export interface RealtimeSessionDeps {
   /** Writes the summary and the values after each call. */
   chat: ChatClient;
   prices: EnginePrices;
+  tokens: AccountTokens;
   phrases: OfflinePhrases;
   logger: Logger;
   timings: RealtimeTimings;

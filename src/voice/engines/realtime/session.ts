@@ -27,7 +27,8 @@ export function startRealtimeSession(general: RealtimeSessionDeps, call: EngineC
   ignored.add(ignoredSettings(deps.settings, call));
   const origin = performance.now();
   const now = () => performance.now() - origin;
-  const usage = createUsageMeter(deps.prices);
+  const tokens = deps.tokens.ofCall(call.requestOwner);
+  const usage = tokens.meter(createUsageMeter(deps.prices));
   const turns: TranscriptTurn[] = [];
   const served = createServedProviders(now);
   const setup = setupOf(deps, call);
@@ -47,6 +48,7 @@ export function startRealtimeSession(general: RealtimeSessionDeps, call: EngineC
     call,
     sink,
     usage,
+    owedMs: tokens.owedMs,
     now,
     dispatch,
     state,
@@ -124,6 +126,7 @@ export function startRealtimeSession(general: RealtimeSessionDeps, call: EngineC
       const began = performance.now();
       const callerSpeaks = state().turns.isOpen;
       progress.stop();
+      tokens.end();
       dispatch({ type: 'stopped' });
       await provider.finish(callerSpeaks && !isReplaced);
       const withinMs = Math.max(500, timings.stopWithinMs - (performance.now() - began));
