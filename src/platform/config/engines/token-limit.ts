@@ -11,7 +11,7 @@ const PER_ORDINARY_CALL = 40_000;
 const ORDINARY_CALLS = 50;
 
 /** The limit by default, which ordinary calls do not reach, however many an account has. */
-export const DEFAULT_TOKEN_LIMIT: TokenLimit = {
+const DEFAULT_TOKEN_LIMIT: TokenLimit = {
   perAccount: ORDINARY_CALLS * PER_ORDINARY_CALL,
   perCall: PER_ORDINARY_CALL,
 };
