@@ -40,7 +40,7 @@ describe('the tokens per minute of an account', () => {
     expect(call.owedMs()).toBe(1);
   });
 
-  it('are those of all its calls of a mode, and of no other account or mode', async () => {
+  it('are those of all its calls of a mode, and not those of other accounts and modes', async () => {
     const { tokens } = setup();
     use(tokens.ofCall(ownerOf('acct_1')), 90_000);
     expect(tokens.ofCall(ownerOf('acct_1')).owedMs()).toBe(30_000);
@@ -51,23 +51,23 @@ describe('the tokens per minute of an account', () => {
     }
   });
 
-  it('count the usage of each request once, and give back what was estimated', async () => {
+  it('count the usage of each request once, and release what was estimated', async () => {
     const { tokens } = setup();
     const call = tokens.ofCall(ownerOf('acct_1'));
     const usage = call.meter(createUsageMeter({}));
-    const giveBack = await call.admit(() => 50_000, never);
+    const release = await call.admit(() => 50_000, never);
     const counted = ['chat_input_tokens', 'chat_cached_input_tokens_2', 'chat_output_tokens'];
     for (const unit of counted) usage.add(unit, 20_000);
     usage.add('realtime_output_audio_tokens', 10_000);
     usage.add('transcription_input_tokens', 99_000);
     usage.add('voice_characters', 99_000);
-    giveBack();
-    giveBack();
+    release();
+    release();
     expect(call.owedMs()).toBe(10_000);
     expect(usage.total().units).toMatchObject({ chat_input_tokens: 20_000, voice_characters: 99_000 });
   });
 
-  it('are given back by a request that is canceled while it waits', async () => {
+  it('are released by a request that is canceled while it waits', async () => {
     const { tokens } = setup();
     const call = tokens.ofCall(ownerOf('acct_1'));
     use(call, 61_000);

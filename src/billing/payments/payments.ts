@@ -12,7 +12,7 @@ export interface Payment {
   accountId: string;
   mode: Mode;
   amountMicros: Micros;
-  /** What earlier versions credited for this payment, if it may have been credited by one. */
+  /** The amount that earlier versions credited for such a payment, if one of them may have credited it. */
   formerAmountMicros?: Micros;
 }
 

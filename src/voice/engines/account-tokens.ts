@@ -20,19 +20,19 @@ export interface CallTokens {
   /**
    * Waits until the account has tokens left, and takes those of a request.
    * @param prompt estimates the tokens of the request
-   * @returns a function that gives these back once the usage of the request is counted
+   * @returns a function that releases these once the usage of the request is counted
    * @throws HealthyProviderError if the wait would be too long; the signal's reason if aborted
    */
   admit(prompt: () => number, signal: AbortSignal): Promise<() => void>;
   /** Adds the counting of tokens to the meter of a call. */
   meter(usage: UsageMeter): UsageMeter;
   /** How long it takes until the account has tokens again, in ms. */
-  owedMs(): number;
+  owedMs: () => number;
   /** Call this when the call has ended. Its usage may still be counted. */
   end(): void;
 }
 
-/** What an account has left. It is negative while requests wait, and after usage that was not known in advance. */
+/** The tokens that an account has left: less than 0 while requests wait, and after usage not known in advance. */
 interface Bucket {
   left: number;
   atMs: number;
@@ -42,8 +42,8 @@ interface Bucket {
 
 interface Clock {
   /** A monotonic clock in ms. */
-  now(): number;
-  pause(ms: number, signal: AbortSignal): Promise<unknown>;
+  now: () => number;
+  pause: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 const REAL_CLOCK: Clock = {
@@ -119,17 +119,17 @@ export function createAccountTokens(limit: TokenLimit | undefined, { now, pause 
           const tokens = prompt();
           bucket.left -= tokens;
           let isTaken = true;
-          function giveBack(): void {
+          function release(): void {
             if (isTaken) change(tokens);
             isTaken = false;
           }
           try {
             if (waitMs > 0) await pause(waitMs, signal);
           } catch (error) {
-            giveBack();
+            release();
             throw error;
           }
-          return giveBack;
+          return release;
         },
         meter: (usage) => ({
           ...usage,

@@ -36,11 +36,11 @@ export interface RoundDeps {
  */
 export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
   // Before a provider is chosen, because the wait says nothing about providers.
-  const giveBack = await deps.tokens.admit(() => promptTokensOf(deps), deps.signal);
+  const release = await deps.tokens.admit(() => promptTokensOf(deps), deps.signal);
   try {
     return await askModels(deps, mayBeEmpty);
   } finally {
-    giveBack();
+    release();
   }
 }
 
