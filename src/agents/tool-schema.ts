@@ -1,3 +1,6 @@
+import { MAX_JSON_DEPTH } from '../platform/http/contract/fields.js';
+import { scanJson } from '../platform/http/contract/json-scan.js';
+
 /**
  * Allowed JSON Schema keywords. Models and validators interpret them alike, and validating arguments against them is
  * cheap.
@@ -67,6 +70,8 @@ type Fault = string | undefined;
  * or never end.
  */
 export function toolSchemaFault(text: string): Fault {
+  // Also values such as `default` must not be deeper. Otherwise providers fail with an error of the server.
+  if (scanJson(text).depth > MAX_JSON_DEPTH) return `must not be nested deeper than ${MAX_JSON_DEPTH} levels of JSON`;
   let schema: unknown;
   try {
     schema = JSON.parse(text);

@@ -51,4 +51,15 @@ describe('toolSchemaFault', () => {
     for (let depth = 0; depth < 9; depth++) schema = { type: 'array', items: schema };
     expect(fault({ type: 'object', properties: { a: schema } })).toMatch(/nest/);
   });
+
+  it.each(['default', 'const', 'examples'])('rejects a value that is nested deeper than 32 levels in %s', (keyword) => {
+    // The value is three levels deep in the schema.
+    const withValue = (levels: number) =>
+      toolSchemaFault(
+        `{"type":"object","properties":{"a":{"${keyword}":${'['.repeat(levels)}1${']'.repeat(levels)}}}}`,
+      );
+    expect(withValue(29)).toBeUndefined();
+    expect(withValue(30)).toMatch(/nested deeper than 32 levels/);
+    expect(withValue(5_000)).toMatch(/nested deeper than 32 levels/);
+  });
 });
