@@ -16,8 +16,8 @@ const TIMEOUT_MS = 20_000;
 /** Time limit for a computation from its start. Four hours take some seconds on a machine that is not busy. */
 const COMPUTE_WITHIN_MS = 300_000;
 const RETRY_AFTER_SECONDS = 5;
-/** Waveforms that a process computes at once, and calls whose computation waits. */
-const MAX_RUNNING = 2;
+/** Waveforms of each mode that a process computes at once, and calls whose computation waits. */
+const MAX_RUNNING = { live: 2, test: 1 };
 const MAX_WAITING = 100;
 
 /** Handler of GET /calls/{call_id}/waveform. */
@@ -27,25 +27,23 @@ export function createReadWaveform(deps: {
   /** Overridden only by tests. */
   respondWithinMs?: number;
 }): RouteHandlers<typeof callRoutes>['readWaveform'] {
-  const computations = createFairQueue({
-    maxRunning: MAX_RUNNING,
-    maxWaiting: MAX_WAITING,
-    createFullError: serviceUnavailable,
-    share: 'time',
-  });
+  const computations = { live: createComputations(MAX_RUNNING.live), test: createComputations(MAX_RUNNING.test) };
   return async ({ ctx, principal, params: { call_id: callId } }) => {
     const call = await withDeadline(deadlineOf(ctx), findCall(deps.queries, principal, callId));
     const deadline = deadlineOf(ctx, deps.respondWithinMs ?? TIMEOUT_MS);
     const found = call.erasedAt
       ? Promise.resolve(null)
       : deps.recordings.readWaveform(call._id, (compute) =>
-          computations.run({ groups: [call.accountId] }, () => withinItsLimit(compute)),
+          computations[principal.mode].run({ groups: [call.accountId] }, () => withinItsLimit(compute)),
         );
     const waveform = await withDeadline(deadline, found, stillComputing);
     if (waveform === null) throw new ServiceError('NOT_FOUND', 'This call has no recording.');
     return waveformView(callId, waveform);
   };
 }
+
+const createComputations = (maxRunning: number) =>
+  createFairQueue({ maxRunning, maxWaiting: MAX_WAITING, createFullError: serviceUnavailable, share: 'time' });
 
 async function withinItsLimit<T>(compute: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
