@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { createOutput } from '../../src/cli/output.js';
 import { createProgram } from '../../src/cli/program.js';
 import { runProgram, type CliProcess } from '../../src/cli/run.js';
+import { jsonText, printable } from '../../src/cli/terminal.js';
 import { runCli } from '../integration/cli/support/run-cli.js';
 
-const CONTROL_CHARACTERS = /[^\P{Cc}\n\t]/u;
-const HOSTILE = 'Wrong.\u001b]0;owned\u0007 \u009b31m\u007f';
+const CONTROL_CHARACTERS = /(?![\n\t])[\p{Cc}\p{Cf}]/u;
+/** With characters that control a terminal, change the direction of text, or are invisible. */
+const HOSTILE = 'Wrong.\u001b]0;owned\u0007 \u009b31m\u007f \u202e\u2066\u200b\u{e0041}';
 
 const CSV = `entry,reason\r\n1,"${HOSTILE}"\r\n`;
 
@@ -89,6 +91,11 @@ describe('control characters do not reach the terminal', () => {
     out.line({}, HOSTILE);
     expect(written).toContain('Wrong.');
     expect(written).not.toMatch(CONTROL_CHARACTERS);
+  });
+
+  it('but the joiners of words and emoji do', () => {
+    const name = '\u0645\u06cc\u200c\u062e\u0648\u0627\u0646 \u{1f469}\u200d\u{1f4bb}';
+    expect([printable(name), jsonText(name)]).toEqual([name, `"${name}"`]);
   });
 
   it('from its arguments', async () => {
