@@ -1,18 +1,43 @@
 import { healthOfCall } from '../../src/voice/engines/chain/pipeline-chains.js';
 import { SKIPPED_FOR_MS } from '../../src/voice/engines/chain/circuit-breaker.js';
-import { createProviderChain } from '../../src/voice/engines/chain/provider-chain.js';
+import { createProviderChain, recordFault } from '../../src/voice/engines/chain/provider-chain.js';
 import { createProviderHealth, type ProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
+import type { FailureReport } from '../../src/voice/models/failure-report.js';
 import { ProviderError, SilentProviderError, UnclearProviderError } from '../../src/voice/engines/pipeline/ports.js';
 
 const LLM = { stage: 'llm', number: 1 } as const;
 const VOICE = { stage: 'tts', number: 1 } as const;
 
 describe('the failures of a provider', () => {
-  it('open its circuit for all calls', () => {
+  const SETTINGS = { keyterms: ['Callwright'] };
+  const ofCall = (health: ProviderHealth, call: string) => {
+    const requestOwner = { accountId: call.charAt(0), callId: call, mode: 'live' } as const;
+    return healthOfCall(health, { callId: call, requestOwner, settings: SETTINGS });
+  };
+
+  it('open its circuit for all calls if they are of several accounts', () => {
     const health = createProviderHealth();
-    const ofCall = healthOfCall(health, { callId: 'a', settings: { keyterms: ['Callwright'] } });
-    for (let failures = 0; failures < 2; failures += 1) ofCall.record(LLM, 'failed');
-    expect(healthOfCall(health, { callId: 'b' }).isOpen(LLM)).toBe(true);
+    for (const call of ['a1', 'b1', 'a2']) ofCall(health, call).record(LLM, 'failed');
+    expect(ofCall(health, 'c1').isOpen(LLM)).toBe(true);
+  });
+
+  it.each<[string, FailureReport]>([
+    ['an error of the server', { status: 500 }],
+    ['an error of the server in a stream', { code: 'server_error' }],
+    ['a broken connection', {}],
+    ['too many requests', { status: 429, code: 'rate_limit_exceeded' }],
+  ])('move the calls of their account only, however many there are of one account: %s', (_, report) => {
+    const health = createProviderHealth();
+    for (let call = 0; call < 5; call += 1) recordFault(ofCall(health, `a${call}`), LLM, { report });
+    expect(['a', 'b'].map((account) => ofCall(health, account).isOpen(LLM))).toEqual([true, false]);
+  });
+
+  it('move the calls of an account that is the only one after two of them', () => {
+    const health = createProviderHealth();
+    ofCall(health, 'a1').record(LLM, 'failed');
+    expect(ofCall(health, 'a2').isOpen(LLM)).toBe(false);
+    ofCall(health, 'a2').record(LLM, 'failed');
+    expect(ofCall(health, 'a3').isOpen(LLM)).toBe(true);
   });
 
   it('do not if the agent chose the model or the voice', () => {
@@ -127,10 +152,10 @@ describe('requests that a provider rejects', () => {
   it('close a circuit that failures have opened, because the provider responds again', () => {
     let atMs = 0;
     const health = createProviderHealth(() => atMs);
-    health.record(LLM, 'failed');
-    health.record(LLM, 'failed');
+    for (const accountId of ['a', 'b', 'c']) health.record(LLM, 'failed', { accountId, callId: accountId });
+    expect(health.isOpen(LLM)).toBe(true);
     atMs = SKIPPED_FOR_MS;
-    health.record(LLM, 'tried');
+    health.record(LLM, 'tried', { accountId: 'a', callId: 'a1' });
     expect(after('a1', health)).toBe(false);
     health.record(LLM, 'failed');
     expect(health.isOpen(LLM)).toBe(false);
@@ -235,26 +260,24 @@ describe('requests for which a provider sends nothing', () => {
   });
 
   it('do not keep the circuit open for others if they are trials of one account', () => {
-    begin('a1').failed({ message: 'failed' });
-    begin('a2').failed({ message: 'failed' });
+    hang('a1 c1 a2');
     expect(firstOf('b')).toBe(2);
-    for (let trial = 0; trial < 3; trial += 1) {
+    for (const trial of ['a3', 'a4']) {
       atMs += SKIPPED_FOR_MS;
-      hang(`a${trial}`);
-      const other = begin('b');
-      // The trial of another account decides, so the account of the first one cannot keep it.
-      expect([firstOf('a'), other.provider().number, firstOf('c')]).toEqual([2, 1, 2]);
-      other.failed({ message: 'failed' });
-      expect(firstOf('c')).toBe(2);
+      hang(trial);
     }
+    const other = begin('b');
+    // The trial of another account decides, so the account of the last ones cannot keep it.
+    expect([firstOf('a'), other.provider().number, firstOf('c')]).toEqual([2, 1, 2]);
+    other.failed({ message: 'failed' });
+    expect(firstOf('c')).toBe(2);
     atMs += SKIPPED_FOR_MS;
-    hang('a9');
     begin('b').succeeded();
     expect(firstOf('c')).toBe(1);
   });
 
   it('cannot be replaced by trials without an end, which one account cancels again and again', () => {
-    for (const call of ['a1', 'a2']) begin(call).failed({ message: 'failed' });
+    hang('a1 b1 a2');
     atMs = SKIPPED_FOR_MS;
     const canceled = chainOf('a3');
     for (let replies = 0; replies < 5; replies += 1) {
@@ -268,11 +291,19 @@ describe('requests for which a provider sends nothing', () => {
   });
 
   it('is not tried earlier because a call used it while all others were skipped, too', () => {
-    for (const call of ['a1', 'a2']) begin(call).failed({ message: 'failed' });
+    hang('a1 b1 a2');
     atMs = 1_000;
     health.record(LLM, 'tried', { callId: 'a3', accountId: 'a' });
     atMs = SKIPPED_FOR_MS - 1;
     expect(firstOf('b')).toBe(2);
+  });
+
+  it('is not tried earlier by an account for the same reason, if no other account skips it', () => {
+    hang('a1 a2');
+    atMs = 1_000;
+    health.record(LLM, 'tried', { callId: 'a3', accountId: 'a' });
+    atMs = SKIPPED_FOR_MS - 1;
+    expect([firstOf('a'), firstOf('b')]).toEqual([2, 1]);
   });
 
   it('is skipped by an account only shortly after a trial without an end, if no other account skips it', () => {
@@ -296,7 +327,7 @@ describe('requests for which a provider sends nothing', () => {
       healthOfCall(health, { callId: accountId, requestOwner: { accountId, callId: accountId, mode: 'live' } });
     for (const accountId of accounts) {
       for (let count = 0; count < 2; count += 1) {
-        of(accountId).record(LLM, 'silent');
+        of(accountId).record(LLM, 'failed');
         health.record(LLM, 'succeeded');
       }
     }

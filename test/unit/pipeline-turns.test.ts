@@ -315,7 +315,8 @@ describe('turns in a call of the pipeline engine', () => {
       stage = await openStage();
       await stage.speaks(800);
       await stage.pass(12_000);
-      expect(stage.health.isOpen({ stage: 'stt', number: 1 })).toBe(false);
+      const others = { callId: 'call of b', accountId: 'b' };
+      expect(stage.health.isOpen({ stage: 'stt', number: 1 }, others)).toBe(false);
     });
   });
 

@@ -1,8 +1,10 @@
 import {
+  afterOwnFailure,
   CLOSED_CIRCUIT,
   isOpen,
   reduceCircuit,
   SKIPPED_FOR_MS,
+  type Circuit,
 } from '../../src/voice/engines/chain/circuit-breaker.js';
 import { healthOfCall } from '../../src/voice/engines/chain/pipeline-chains.js';
 import { createProviderChain, type Provider } from '../../src/voice/engines/chain/provider-chain.js';
@@ -12,16 +14,27 @@ import { createProviderHealth } from '../../src/voice/engines/chain/provider-hea
 const FAULT = { message: 'the language model provider responded with status 500' };
 
 describe('the circuit of a provider', () => {
-  it('opens after two failures in a row', () => {
-    const once = reduceCircuit(CLOSED_CIRCUIT, { type: 'failed', atMs: 0 });
+  const failed = (circuit: Circuit, call: string, atMs: number) =>
+    reduceCircuit(circuit, { type: 'failed', atMs, by: { callId: call, accountId: call.charAt(0) } });
+
+  it('opens for one account after two failures', () => {
+    const once = afterOwnFailure({ failures: 0 }, 0);
     expect(isOpen(once, 1)).toBe(false);
-    expect(isOpen(reduceCircuit(once, { type: 'failed', atMs: 5 }), 6)).toBe(true);
-    const between = reduceCircuit(once, { type: 'succeeded', atMs: 5 });
-    expect(isOpen(reduceCircuit(between, { type: 'failed', atMs: 6 }), 7)).toBe(false);
+    const twice = afterOwnFailure(once, 5);
+    expect(isOpen(twice, 6)).toBe(true);
+    expect(afterOwnFailure(twice, 31_000)).toEqual({ failures: 3, trialAtMs: 31_000 + SKIPPED_FOR_MS });
+  });
+
+  it('opens after failures of three calls in a row', () => {
+    const twice = failed(failed(CLOSED_CIRCUIT, 'a1', 0), 'b1', 1);
+    expect(isOpen(twice, 2)).toBe(false);
+    expect(isOpen(failed(twice, 'b2', 5), 6)).toBe(true);
+    const between = reduceCircuit(twice, { type: 'succeeded', atMs: 5 });
+    expect(isOpen(failed(between, 'b2', 6), 7)).toBe(false);
   });
 
   it('lets one request try the provider again after a pause', () => {
-    const open = { failures: 2, trialAtMs: SKIPPED_FOR_MS };
+    const open = { trialAtMs: SKIPPED_FOR_MS };
     expect(isOpen(open, SKIPPED_FOR_MS - 1)).toBe(true);
     expect(isOpen(open, SKIPPED_FOR_MS)).toBe(false);
     const tried = reduceCircuit(open, { type: 'tried', atMs: SKIPPED_FOR_MS });
@@ -31,12 +44,10 @@ describe('the circuit of a provider', () => {
   });
 
   it('closes with a success, and stays open after another failure', () => {
-    const tried = { failures: 2, trialAtMs: 60_000 };
+    const open = failed(failed(failed(CLOSED_CIRCUIT, 'a1', 0), 'b1', 0), 'c1', 0);
+    const tried = { ...open, trialAtMs: 35_000 };
     expect(reduceCircuit(tried, { type: 'succeeded', atMs: 31_000 })).toEqual(CLOSED_CIRCUIT);
-    expect(reduceCircuit(tried, { type: 'failed', atMs: 31_000 })).toEqual({
-      failures: 3,
-      trialAtMs: 31_000 + SKIPPED_FOR_MS,
-    });
+    expect(failed(tried, 'd1', 31_000).trialAtMs).toBe(31_000 + SKIPPED_FOR_MS);
   });
 
   it('is not opened by a request', () => {

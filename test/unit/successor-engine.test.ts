@@ -130,8 +130,7 @@ describe('the engine that takes over', () => {
   });
 });
 
-describe('the calls that the first engine leaves without an answer', () => {
-  const SILENCE: FailureCause = { blame: 'provider', isSilence: true };
+describe('the calls in which the first engine fails', () => {
   const FAILURE: FailureCause = { blame: 'provider' };
   let atMs = 0;
   let health = createProviderHealth(() => atMs);
@@ -146,7 +145,7 @@ describe('the calls that the first engine leaves without an answer', () => {
     return startCall({ callId: call, requestOwner, ...changes }, health);
   };
   /** Lets the first engine fail in calls, one after the other. */
-  async function lose(calls: string, cause = SILENCE, changes: Partial<EngineCall> = {}): Promise<void> {
+  async function lose(calls: string, cause = FAILURE, changes: Partial<EngineCall> = {}): Promise<void> {
     for (const name of calls.split(' ')) {
       const call = await begin(name, changes);
       if (call.isWithSecond()) throw new Error(`${name} skips the first engine`);
@@ -201,16 +200,8 @@ describe('the calls that the first engine leaves without an answer', () => {
   });
 
   it('do not count if the agent chose the model', async () => {
-    await lose('a1 a2 b1 c1 d1', SILENCE, { settings: { model: 'slow' } });
+    await lose('a1 a2 b1 c1 d1', FAILURE, { settings: { model: 'slow' } });
     expect(await skips('ab')).toEqual({ a: false, b: false });
-  });
-
-  it('count as other failures do for their account, but two other failures count for all', async () => {
-    await lose('a1', FAILURE);
-    await lose('a2');
-    expect(await skips('ab')).toEqual({ a: true, b: false });
-    await lose('b1', FAILURE);
-    expect(await skips('bc')).toEqual({ b: true, c: true });
   });
 
   it('do not count if the provider says that their content is the cause', async () => {

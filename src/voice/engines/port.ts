@@ -102,8 +102,6 @@ export interface ProviderFailure extends FailureReport {
 /** The cause of a failure. One that the call caused by its content says nothing about other calls. */
 export interface FailureCause {
   blame: Blame;
-  /** Whether a connected provider did not answer, which the content of the call may cause, too. */
-  isSilence?: boolean;
 }
 
 /** Provider usage of an engine for one call. */

@@ -237,4 +237,24 @@ describe('the chains of the pipeline’s providers', () => {
     },
     90_000,
   );
+
+  it.each([500, 429])(
+    'moves no call of another account, though the language model responds with %i to calls of one account',
+    async (status) => {
+      for (const callId of ['a1', 'a2']) {
+        chains.first.chat.faults.push({ kind: 'status', status });
+        await greet({ accountId: 'a', callId, mode: 'live' });
+        await line.hangUp();
+      }
+      expect(switches()).toHaveLength(2);
+      for (const [accountId, number] of [
+        ['b', 1],
+        ['a', 2],
+      ] as const) {
+        await greet({ accountId, callId: `${accountId}3`, mode: 'live' });
+        expect((await line.hangUp()).served?.[0]).toMatchObject({ stage: 'llm', number });
+      }
+    },
+    60_000,
+  );
 });

@@ -1,7 +1,7 @@
-/** After so many failures in a row a provider is skipped. */
+/** After so many failures in a row the calls of an account skip a provider. */
 const FAILURES_TO_OPEN = 2;
-/** After rejected or unanswered requests of so many calls in a row, the provider is at fault rather than the calls. */
-const UNCLEAR_CALLS_TO_OPEN = 3;
+/** After failed or rejected requests of so many calls in a row, the provider is at fault rather than the calls. */
+const CALLS_TO_OPEN = 3;
 /** How long a provider is skipped before one request tries it again, in ms. */
 export const SKIPPED_FOR_MS = 30_000;
 /**
@@ -10,14 +10,17 @@ export const SKIPPED_FOR_MS = 30_000;
  */
 export const TRIAL_MS = 5_000;
 
-/** The health of one provider account, as this process sees it. */
-export interface Circuit {
-  /** Failures since the last success. */
+/** The health of one provider account for the calls of one account, since the last answer to one of them. */
+export interface OwnCircuit {
   failures: number;
   /** Set while the provider is skipped: when it may be tried again, in ms. */
   trialAtMs?: number;
-  /** The calls with the last rejected or unanswered requests since the last success, each once, newest last. */
-  unclear?: readonly CircuitCall[];
+}
+
+/** The health of one provider account for all calls, as this process sees it. */
+export interface Circuit extends Pick<OwnCircuit, 'trialAtMs'> {
+  /** The calls with the last failed or rejected requests since the last success, each once, newest last. */
+  faults?: readonly (CircuitCall & { type: 'failed' | 'rejected' })[];
 }
 
 /** A call as far as the health of providers is concerned. */
@@ -26,16 +29,27 @@ export interface CircuitCall {
   accountId: string;
 }
 
-export type CircuitEvent =
-  | { type: 'tried' | 'succeeded' | 'failed'; atMs: number }
-  /** The provider rejected the request of a call because of its content, or sent nothing for it. */
-  | { type: 'rejected' | 'silent'; atMs: number; by: CircuitCall };
+export type CircuitEvent = { type: 'tried' | 'succeeded'; atMs: number } | CircuitFault;
 
-export const CLOSED_CIRCUIT: Circuit = { failures: 0 };
+/** A request of a call failed or got no answer, or was rejected because of its content. */
+interface CircuitFault {
+  type: 'failed' | 'rejected';
+  atMs: number;
+  by: CircuitCall;
+}
+
+export const CLOSED_CIRCUIT: Circuit = {};
 
 /** Whether the provider must be skipped now. */
-export function isOpen({ trialAtMs }: Circuit, atMs: number): boolean {
+export function isOpen({ trialAtMs }: Pick<OwnCircuit, 'trialAtMs'>, atMs: number): boolean {
   return trialAtMs !== undefined && atMs < trialAtMs;
+}
+
+/** Returns the health of a provider for the calls of one account after another failure of one of them. */
+export function afterOwnFailure(circuit: OwnCircuit, atMs: number): OwnCircuit {
+  const failures = circuit.failures + 1;
+  const stays = failures < FAILURES_TO_OPEN && circuit.trialAtMs === undefined;
+  return { ...circuit, failures, ...(stays ? {} : { trialAtMs: atMs + SKIPPED_FOR_MS }) };
 }
 
 /**
@@ -52,34 +66,29 @@ export function reduceCircuit(circuit: Circuit, event: CircuitEvent): Circuit {
       return circuit.trialAtMs === undefined
         ? circuit
         : { ...circuit, trialAtMs: Math.max(circuit.trialAtMs, atMs + TRIAL_MS) };
-    case 'failed': {
-      const failures = circuit.failures + 1;
-      const stays = failures < FAILURES_TO_OPEN && circuit.trialAtMs === undefined;
-      return { ...circuit, failures, ...(stays ? {} : { trialAtMs: atMs + SKIPPED_FOR_MS }) };
-    }
+    case 'failed':
     case 'rejected':
-    case 'silent':
-      return afterUnclear(circuit, event);
+      return afterFault(circuit, event);
   }
 }
 
 /**
- * A rejected or unanswered request usually says something about its call only, such as a prompt that is too long. If it
- * happens to one call after the other, it is the provider or its settings, whatever the status. One account cannot cause
- * that: the last of these calls must belong to different accounts, also when it happens in a trial, so that a circuit
- * which two accounts have opened closes when only one of them continues. On a service with one account, a rejection is
- * therefore never counted; its calls try the first provider and then the next one.
+ * A rejected request usually says something about its call only, such as a prompt that is too long. So may an error of the
+ * server, a broken connection or no answer, which some content causes, and too many requests, which may be those of one
+ * account. If it happens to one call after the other, it is the provider or its settings, whatever the status. One account
+ * cannot cause that: the last of these calls must belong to different accounts, also when it happens in a trial, so that a
+ * circuit which two accounts have opened closes when only one of them continues. On a service with one account, a rejection
+ * is therefore never counted; its calls try the first provider and then the next one.
  */
-function afterUnclear(
-  { failures, trialAtMs, unclear = [] }: Circuit,
-  { type, by, atMs }: CircuitEvent & { by: CircuitCall },
-): Circuit {
-  const calls = [...unclear.filter(({ callId }) => callId !== by.callId), by].slice(-UNCLEAR_CALLS_TO_OPEN);
-  const isOfProvider =
-    calls.length === UNCLEAR_CALLS_TO_OPEN && new Set(calls.map(({ accountId }) => accountId)).size > 1;
+function afterFault({ trialAtMs, faults = [] }: Circuit, { type, by, atMs }: CircuitFault): Circuit {
+  const isTrialRejected = trialAtMs !== undefined && type === 'rejected';
   // A provider that rejects a trial has responded, so its failures are over.
-  const left = { failures: trialAtMs === undefined || type === 'silent' ? failures : 0, unclear: calls };
-  if (isOfProvider) return { ...left, trialAtMs: atMs + SKIPPED_FOR_MS };
-  // After a trial without an answer, the next call may try.
-  return trialAtMs === undefined || type === 'rejected' ? left : { ...left, trialAtMs: Math.min(trialAtMs, atMs) };
+  const earlier = faults.filter((fault) => fault.callId !== by.callId && !(isTrialRejected && fault.type === 'failed'));
+  const calls = [...earlier, { ...by, type }].slice(-CALLS_TO_OPEN);
+  const isOfProvider = calls.length === CALLS_TO_OPEN && new Set(calls.map(({ accountId }) => accountId)).size > 1;
+  if (isOfProvider) return { faults: calls, trialAtMs: atMs + SKIPPED_FOR_MS };
+  // After a trial that failed, the next call may try.
+  return trialAtMs === undefined || isTrialRejected
+    ? { faults: calls }
+    : { faults: calls, trialAtMs: Math.min(trialAtMs, atMs) };
 }

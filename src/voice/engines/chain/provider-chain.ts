@@ -16,8 +16,6 @@ interface Fault {
   report?: FailureReport;
   /** The cause, if the report does not name it. */
   blame?: Blame;
-  /** Whether the provider sends nothing, or nothing more, for the request. */
-  isSilence?: boolean;
 }
 
 /** The attempts of one piece of work, such as one reply. */
@@ -26,7 +24,8 @@ export interface Attempts<T> {
   provider(): Provider<T>;
   /**
    * Records that the present attempt failed, and chooses the provider of the next one. A failure that this call caused
-   * by its request does not count for other calls, unless it is the same with one call after the other.
+   * by its request does not count for other calls. The others count for other accounts only if they happen in one call
+   * after the other.
    * @returns how long to wait before the next attempt, in ms; undefined if none is left
    */
   failed(fault: Fault): number | undefined;
@@ -142,11 +141,10 @@ function createAttempts<T>(p: {
 export function recordFault(
   health: ProviderHealth,
   id: ProviderId,
-  { blame, report = {}, isSilence = false }: Pick<Fault, 'blame' | 'report' | 'isSilence'>,
+  { blame, report = {} }: Pick<Fault, 'blame' | 'report'>,
 ): void {
   const cause = blame ?? blameOf(report);
-  if (isSilence) health.record(id, 'silent');
-  else if (cause !== 'request') health.record(id, cause === 'unclear' ? 'rejected' : 'failed');
+  if (cause !== 'request') health.record(id, cause === 'unclear' ? 'rejected' : 'failed');
   // A trial that gets an answer shows that the provider works again.
   else if (health.isOpen(id)) health.record(id, 'succeeded');
 }

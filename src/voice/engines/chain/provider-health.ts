@@ -1,4 +1,5 @@
 import {
+  afterOwnFailure,
   CLOSED_CIRCUIT,
   isOpen,
   reduceCircuit,
@@ -7,6 +8,7 @@ import {
   type Circuit,
   type CircuitCall,
   type CircuitEvent,
+  type OwnCircuit,
 } from './circuit-breaker.js';
 
 /** A part of a call that a provider serves. */
@@ -24,33 +26,36 @@ export type ProviderHealth = ReturnType<typeof createProviderHealth>;
 /** Maximum circuits of single accounts; the oldest are forgotten. */
 const MAX_OWN_CIRCUITS = 1_000;
 
+/** For requests outside of calls. */
+const NO_CALL: CircuitCall = { callId: '', accountId: '' };
+
 /**
- * Stores for all calls of a process which providers fail. The content of a call may cause a silence, so each account also
- * has circuits that its silences open for its calls only. So a provider that hangs is left after two of them even if
+ * Stores for all calls of a process which providers fail. The content of a call may cause a failure, so each account also
+ * has circuits that its failures open for its calls only. So a provider that fails is left after two of them even if
  * all calls are of one account, which cannot move the calls of others.
  * @param now a monotonic clock in ms
  */
 export function createProviderHealth(now: () => number = () => performance.now()) {
   const circuits = new Map<string, Circuit>();
   /** The circuits of single accounts since the last answer to each of them. */
-  const own = new Map<string, Circuit>();
+  const own = new Map<string, OwnCircuit>();
   const keyOf = ({ stage, number }: ProviderId) => `${stage} ${number}`;
   const ownKeyOf = (id: ProviderId, { accountId }: CircuitCall) => `${keyOf(id)} ${accountId}`;
   const circuitOf = (id: ProviderId) => circuits.get(keyOf(id)) ?? CLOSED_CIRCUIT;
 
   function recordForAccount(id: ProviderId, type: CircuitEvent['type'], by: CircuitCall): void {
     const key = ownKeyOf(id, by);
-    const known = own.get(key);
-    // With the failures so far, and open if this is a trial for all calls.
-    const circuit = known ?? circuitOf(id);
+    const { trialAtMs } = circuitOf(id);
+    // Open if this is a trial for all calls.
+    const circuit = own.get(key) ?? { failures: 0, ...(trialAtMs === undefined ? {} : { trialAtMs }) };
     const isTrial = type === 'tried' && circuit.trialAtMs !== undefined;
     if (type === 'succeeded' || type === 'rejected') own.delete(key);
-    else if (known !== undefined || type === 'silent' || isTrial) {
-      const event = { type: type === 'silent' ? ('failed' as const) : type, atMs: now() };
+    else if (type === 'failed' || isTrial) {
       own.delete(key);
       // While all calls skip the provider, the account has no other trial for so long, so that those of others can come in between.
-      const pauseMs = circuitOf(id).trialAtMs === undefined ? TRIAL_MS : SKIPPED_FOR_MS;
-      own.set(key, isTrial ? { ...circuit, trialAtMs: now() + pauseMs } : reduceCircuit(circuit, event));
+      const pauseMs = trialAtMs === undefined ? TRIAL_MS : SKIPPED_FOR_MS;
+      const next = { ...circuit, trialAtMs: Math.max(circuit.trialAtMs ?? 0, now() + pauseMs) };
+      own.set(key, isTrial ? next : afterOwnFailure(circuit, now()));
       const [oldest] = own.keys();
       if (own.size > MAX_OWN_CIRCUITS && oldest !== undefined) own.delete(oldest);
     }
@@ -58,17 +63,15 @@ export function createProviderHealth(now: () => number = () => performance.now()
 
   return {
     /** Whether the provider has failed so often that it must be skipped now. @param by the call that would use it */
-    isOpen: (id: ProviderId, by?: CircuitCall) =>
-      isOpen(circuitOf(id), now()) || (by !== undefined && isOpen(own.get(ownKeyOf(id, by)) ?? CLOSED_CIRCUIT, now())),
+    isOpen: (id: ProviderId, by = NO_CALL) =>
+      isOpen(circuitOf(id), now()) || isOpen(own.get(ownKeyOf(id, by)) ?? CLOSED_CIRCUIT, now()),
     /**
-     * Records that a request was sent, succeeded, failed, was rejected because of its content, or got no answer.
+     * Records that a request was sent, succeeded, failed or got no answer, or was rejected because of its content.
      * @param by its call
      */
-    record(id: ProviderId, type: CircuitEvent['type'], by: CircuitCall = { callId: '', accountId: '' }): void {
+    record(id: ProviderId, type: CircuitEvent['type'], by = NO_CALL): void {
       recordForAccount(id, type, by);
-      const isUnclear = type === 'rejected' || type === 'silent';
-      const event: CircuitEvent = isUnclear ? { type, atMs: now(), by } : { type, atMs: now() };
-      circuits.set(keyOf(id), reduceCircuit(circuitOf(id), event));
+      circuits.set(keyOf(id), reduceCircuit(circuitOf(id), { type, atMs: now(), by }));
     },
   };
 }

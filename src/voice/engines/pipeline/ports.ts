@@ -51,10 +51,11 @@ export class UnclearProviderError extends ProviderError {
 
 /**
  * A provider sends nothing, or nothing more, for a request. It may hang, but what it got may cause it, too, such as a long prompt,
- * signs without a sound or noise. So it counts for calls of other accounts only if it happens in one call after the other.
+ * signs without a sound or noise. Like every failure it counts for calls of other accounts only if it happens in one call after
+ * the other.
  */
 export class SilentProviderError extends ProviderError {
-  readonly isSilence = true;
+  readonly blame = 'provider';
 }
 
 export interface SttOptions {

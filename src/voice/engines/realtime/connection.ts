@@ -21,11 +21,8 @@ export interface ConnectionHandlers {
   /** Called when the provider has confirmed the session settings. */
   onReady(): void;
   onEvent(event: ServerEvent): void;
-  /**
-   * Called when the connection has failed; at most once, and never after `close`.
-   * @param isSilence whether the provider did not answer the session settings, which their content may cause
-   */
-  onLost(why: string, report?: FailureReport, isSilence?: boolean): void;
+  /** Called when the connection has failed; at most once, and never after `close`. */
+  onLost(why: string, report?: FailureReport): void;
   /** Called instead of `onLost` if the provider rejected the session settings. */
   onRejected(why: string, error: ProviderFault, report: FailureReport): void;
 }
@@ -92,10 +89,10 @@ export function openProviderConnection(p: {
     socket.terminate();
   }
 
-  function lose(why: string, reason: Reason = {}, isSilence = false): void {
+  function lose(why: string, reason: Reason = {}): void {
     if (over) return;
     drop();
-    handlers.onLost(why, report(reason), isSilence);
+    handlers.onLost(why, report(reason));
   }
 
   function report(reason: Reason): FailureReport {
@@ -146,7 +143,7 @@ export function openProviderConnection(p: {
 
   socket.on('open', () => {
     if (over) return;
-    settling = setTimeout(() => lose('the provider did not confirm the session', {}, true), timings.sessionMs);
+    settling = setTimeout(() => lose('the provider did not confirm the session'), timings.sessionMs);
     send({ type: 'session.update', event_id: SESSION_EVENT, session: p.session });
   });
   socket.on('message', (data, isBinary) => {

@@ -15,11 +15,8 @@ export interface LinkTimings extends ConnectionTimings {
   retryAfterMs: number;
 }
 
-/**
- * How a provider failed. The content of the call may be the cause if it rejected the session or a response, or did not
- * answer (`silent`).
- */
-export type LossKind = 'broken' | 'rejected' | 'silent';
+/** How a provider failed: it rejected the session or a response because of the content of the call, or it broke. */
+export type LossKind = 'broken' | 'rejected';
 
 export interface LinkHandlers {
   onReady(how: SessionStart): void;
@@ -86,7 +83,7 @@ export function createProviderLink(p: {
           begun = true;
         },
         onEvent: (event) => handlers.onEvent(event),
-        onLost: (why, report, isSilence) => lost(why, report, isSilence === true ? 'silent' : 'broken'),
+        onLost: lost,
         onRejected(why, error, report) {
           if (!transcription.endAfter(error)) return lost(why, report, isAboutContent(error) ? 'rejected' : 'broken');
           // The provider may close the rejected connection, so open another one.

@@ -102,8 +102,7 @@ export function openProviderSide(p: ProviderSideDeps) {
   function fail(what: string, report: FailureReport | null, kind: LossKind = 'broken'): void {
     if (report === null) return;
     const blame = blameOf(report) === 'request' ? 'request' : kind === 'rejected' ? 'unclear' : 'provider';
-    const isSilence = kind === 'silent';
-    p.sink.storeFailure({ part: 'realtime', what, ...report }, { blame, ...(isSilence ? { isSilence } : {}) });
+    p.sink.storeFailure({ part: 'realtime', what, ...report }, { blame });
   }
 
   function forget(): void {
@@ -122,8 +121,7 @@ export function openProviderSide(p: ProviderSideDeps) {
     link,
     /** Ends the connection for good, because the provider makes no progress. */
     giveUp(why: string): void {
-      // Without a session, the call waits for a broken connection.
-      fail(why, { provider: 'openai' }, link.isReady() ? 'silent' : 'broken');
+      fail(why, { provider: 'openai' });
       link.close();
       onGone(why);
     },
