@@ -38,6 +38,7 @@ export function productionSettings(p: SettingsOptions): NodeJS.ProcessEnv {
     ENCRYPTION_KEYS: `shape:${randomBytes(32).toString('base64')}`,
     CARRIER: 'simulator',
     SIMULATOR_URL: p.simulatorUrl,
+    SIMULATOR_CONTROL: 'true',
     ALLOWED_COUNTRY_PREFIXES: '+1',
     ...RETENTION,
     MONGODB_URI: p.mongodbUri,

@@ -73,8 +73,9 @@ describe('the production shape', () => {
       collectorUrl: 'http://127.0.0.1:6',
       short: false,
     });
-    const { production, webhooks } = parseConfig(settings);
-    expect(production).toBe(true);
+    const { production, simulator, webhooks } = parseConfig(settings);
+    // The checks of the run read the calls of the simulated carrier.
+    expect([production, simulator.isControllable]).toEqual([true, true]);
     expect(webhooks.allowCidrs.every(isPrivateRange)).toBe(true);
     expect(webhooks.allowCidrs).toHaveLength(webhookAddress === '127.0.0.1' ? 0 : 1);
   });

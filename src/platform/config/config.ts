@@ -72,7 +72,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** How long a process still serves after SIGTERM, so that load balancers notice that it is not ready. */
     drainDelayMs: 1_000 * (values.DRAIN_DELAY_SECONDS ?? (production ? 5 : 0)),
     media: mediaSettings(values),
-    simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
+    simulator: simulatorRole(values),
     mongodbUri: values.MONGODB_URI,
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
@@ -124,6 +124,16 @@ function reconciliationSettings(values: Environment) {
   return {
     holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
     graceSeconds: values.RECONCILE_GRACE_SECONDS,
+  };
+}
+
+function simulatorRole(values: Environment) {
+  return {
+    host: values.SIMULATOR_HOST,
+    port: values.SIMULATOR_PORT,
+    timeScale: values.SIMULATOR_TIME_SCALE,
+    /** Whether it has its control API. */
+    isControllable: values.SIMULATOR_CONTROL ?? values.NODE_ENV !== 'production',
   };
 }
 

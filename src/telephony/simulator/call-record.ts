@@ -113,6 +113,11 @@ export function addLog<T>(log: T[], entry: T): void {
   if (log.length < MAX_LOG_ENTRIES) log.push(entry);
 }
 
+/** Drops what was logged about a call, apart from its errors. */
+export function clearLogs(call: CallRecord): void {
+  for (const log of [call.requests, call.streams, call.dials, call.script, call.twiml]) log.length = 0;
+}
+
 export function logCallError(call: CallRecord, code: number, message: string): void {
   addLog(call.errors, { at: new Date().toISOString(), code, message });
 }

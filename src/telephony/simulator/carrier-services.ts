@@ -2,6 +2,7 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { VoiceActivityDetector } from '../../voice/audio/voice-activity.js';
 import type { CallRecord } from './call-record.js';
 import type { Line } from './media/line.js';
+import type { LineRecordings } from './media/line-recordings.js';
 import type { Ticker } from './media/ticker.js';
 import type { Scenario } from './scenario.js';
 import type { Voices } from './voices.js';
@@ -12,6 +13,7 @@ export interface CarrierServices {
   logger: Logger;
   voices: Voices;
   ticker: Ticker;
+  recordings: LineRecordings;
   webhooks: CustomerClient;
   /** Resolves when the end of a call of this account may be reported. */
   endTurn: (account: CallRecord['account']) => Promise<void>;

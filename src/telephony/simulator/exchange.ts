@@ -1,6 +1,6 @@
 import type { CarrierAccount } from '../../platform/config/config.js';
 import { isOver } from './call-progress.js';
-import { newCallRecord, type CallRecord } from './call-record.js';
+import { clearLogs, newCallRecord, type CallRecord } from './call-record.js';
 import { createCallQueue } from './call-queue.js';
 import { createLiveCall, type CallPlan, type LiveCall } from './live-call.js';
 import type { CarrierServices } from './carrier-services.js';
@@ -26,28 +26,20 @@ type InboundFacts = { account: CarrierAccount; to: string; from: string; forward
 
 /** Maximum number of call records. Above it, the oldest ended calls are removed. */
 const MAX_CALLS = 5_000;
-/**
- * Maximum number of calls with a recording. Above it, the oldest ended calls lose theirs, then the oldest in progress.
- */
-const MAX_RECORDINGS = 50;
+/** Maximum number of calls with logs. Above it, the oldest ended call loses its logs. */
+const MAX_LOGGED = 500;
 
 export function createExchange(services: Omit<CarrierServices, 'enterLeg'>): Exchange {
   const calls = new Map<string, LiveCall>();
-  const recorded: LiveCall[] = [];
+  const logged: CallRecord[] = [];
   const queue = createCallQueue();
   let closed = false;
 
-  function enter(live: LiveCall): void {
-    remember(live);
-    recorded.push(live);
-    if (recorded.length > MAX_RECORDINGS) {
-      const ended = recorded.findIndex(({ call }) => isOver(call));
-      recorded.splice(Math.max(0, ended), 1)[0]?.line.discardRecording();
-    }
-  }
-
   function remember(live: LiveCall): void {
     calls.set(live.call.sid, live);
+    logged.push(live.call);
+    const ended = logged.length > MAX_LOGGED ? logged.findIndex(isOver) : -1;
+    if (ended !== -1) for (const call of logged.splice(ended, 1)) clearLogs(call);
     if (calls.size <= MAX_CALLS) return;
     for (const [sid, { call }] of calls) {
       if (!isOver(call)) continue;
@@ -69,7 +61,7 @@ export function createExchange(services: Omit<CarrierServices, 'enterLeg'>): Exc
       const known = { ...facts, direction: 'outbound-api', scenario: scenario.name, queuedMs } as const;
       const call = newCallRecord(known, listedAfterMs);
       const live = createLiveCall(call, plan, scenario, { ...services, enterLeg });
-      enter(live);
+      remember(live);
       // The carrier may have been stopped while the create request was delayed.
       if (!closed) live.placeOutbound();
       return call;
@@ -77,7 +69,7 @@ export function createExchange(services: Omit<CarrierServices, 'enterLeg'>): Exc
     startInbound(facts, plan, scenario) {
       const call = newCallRecord({ ...facts, direction: 'inbound', scenario: scenario.name });
       const live = createLiveCall(call, plan, scenario, { ...services, enterLeg });
-      enter(live);
+      remember(live);
       live.startInbound();
       return call;
     },

@@ -68,7 +68,12 @@ export function createLiveCall(
     greetingEnded: (how) => detection?.greetingEnded(how),
   });
   const impairment = createImpairment(scenario.stream, timeScale);
-  const line = createLine({ remoteParty, ticker: services.ticker, isFrameLost: () => impairment.isFrameLost() });
+  const line = createLine({
+    remoteParty,
+    ticker: services.ticker,
+    recording: services.recordings.start(),
+    isFrameLost: () => impairment.isFrameLost(),
+  });
   const runner = createTwimlRunner({
     call,
     webhooks,

@@ -15,6 +15,7 @@ import { createFaults } from './faults.js';
 import { createRestApi } from './rest/rest-api.js';
 import { loadScenarios } from './scenario.js';
 import { createPacedTurns } from './paced-turns.js';
+import { createLineRecordings, MAX_RECORDED_BYTES } from './media/line-recordings.js';
 import { createTicker } from './media/ticker.js';
 import { createVoices } from './voices.js';
 import { createCustomerClient } from './webhook-client.js';
@@ -39,7 +40,7 @@ export interface Simulator {
  */
 export function createSimulator(deps: { config: Config; logger: Logger }): Simulator {
   const { config, logger } = deps;
-  const { timeScale } = config.simulator;
+  const { timeScale, isControllable } = config.simulator;
   const scenarios = loadScenarios();
   const voices = createVoices({ logger });
   const webhooks = createCustomerClient();
@@ -50,6 +51,8 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     logger,
     voices,
     ticker: createTicker(),
+    // Only the control API reads recordings.
+    recordings: createLineRecordings(isControllable ? MAX_RECORDED_BYTES : 0),
     webhooks,
     endTurn: async ({ carrierAccountId }) => {
       if (carrierAccountId !== test.carrierAccountId) return;
@@ -106,7 +109,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status }));
       return;
     }
-    if (url.pathname.startsWith('/simulator')) {
+    if (isControllable && url.pathname.startsWith('/simulator')) {
       // Check the Host header, too, because a website's domain may point to this machine.
       if (!isLoopback(request.socket.remoteAddress) || !isLoopbackHost(request.headers.host ?? '')) {
         response.writeHead(403).end();

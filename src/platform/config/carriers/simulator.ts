@@ -60,6 +60,15 @@ export const simulatorVariables = {
     .positive()
     .default(1)
     .describe('speeds up the waits of scripted callees, not the audio'),
+  SIMULATOR_CONTROL: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .optional()
+    .meta({
+      description:
+        'whether programs on the machine of the simulated carrier may [control it](simulated-carrier.md#control-it) without a token',
+      shown: '`true`, in production `false`',
+    }),
 };
 type SimulatorVariables = z.infer<z.ZodObject<typeof simulatorVariables>> & SimulatedAccountVariables;
 

@@ -1,6 +1,7 @@
 import { FRAME_BYTES } from '../../../voice/audio/frame.js';
 import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
 import type { RemoteParty } from '../remote-parties/port.js';
+import type { LineRecording } from './line-recordings.js';
 import type { Ticker } from './ticker.js';
 
 /** Receives the events of an audio line; implemented by a media stream. */
@@ -29,28 +30,24 @@ export interface Line {
    * disconnects them
    */
   bridge(other: RemoteParty): () => void;
-  /** Returns the audio that the remote party has heard, as mu-law, at most the first ten minutes. */
+  /** Returns what the remote party has heard and is still kept. */
   recordedAudio(): Buffer;
-  /** Discards the recording and stops recording. */
-  discardRecording(): void;
 }
 
 type Item = { mark: string } | { audio: Uint8Array; at: number };
 
 const MAX_QUEUED_BYTES = 600 * 8_000;
-const MAX_RECORDED_BYTES = 600 * 8_000;
 
 export function createLine(deps: {
   remoteParty: RemoteParty;
   ticker: Ticker;
+  recording: LineRecording;
   /** Whether the next frame to the remote party is lost. */
   isFrameLost(): boolean;
 }): Line {
   const queue: Item[] = [];
-  const recorded: Uint8Array[] = [];
   const silence = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
   let queuedBytes = 0;
-  let recordedBytes = 0;
   let listener: LineListener | undefined;
   let other: RemoteParty | undefined;
   let stop: (() => void) | undefined;
@@ -82,10 +79,7 @@ export function createLine(deps: {
 
   function tick(): void {
     const playing = other === undefined ? withPacketLoss(nextFrame()) : other.nextFrame();
-    if (recordedBytes < MAX_RECORDED_BYTES) {
-      recorded.push(playing ?? silence);
-      recordedBytes += FRAME_BYTES;
-    }
+    deps.recording.add(playing ?? silence);
     deps.remoteParty.receiveFrame(playing);
     const said = deps.remoteParty.nextFrame();
     other?.receiveFrame(said);
@@ -142,10 +136,6 @@ export function createLine(deps: {
         party.close();
       };
     },
-    recordedAudio: () => Buffer.concat(recorded),
-    discardRecording() {
-      recorded.length = 0;
-      recordedBytes = MAX_RECORDED_BYTES;
-    },
+    recordedAudio: () => deps.recording.audio(),
   };
 }

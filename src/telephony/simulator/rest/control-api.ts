@@ -17,7 +17,7 @@ export interface ControlResponse {
   body: string | Buffer;
 }
 
-/** The API by which demos and tests control the simulated carrier. Available on loopback addresses only. */
+/** The API by which demos and tests control the simulated carrier. By default, production has none. */
 export interface ControlApi {
   handle(request: { method: string; url: URL; contentType: string; body: string }): ControlResponse;
 }
