@@ -61,6 +61,7 @@ async function respond(response: ServerResponse, url: string): Promise<void> {
   if (url.startsWith('/empty/')) return sendEndlessEmptyDeltas(response);
   if (url.startsWith('/json/') || url.endsWith('/audio/transcriptions'))
     return sendUntilClosed(response, ' '.repeat(50_000));
+  if (url.startsWith('/short/')) return sendEndlessToolItems(response, '');
   return url.endsWith('/responses') ? sendEndlessToolItems(response) : sendEndlessToolCall(response);
 }
 
@@ -79,9 +80,9 @@ function sendEndlessToolCall(response: ServerResponse): Promise<void> {
   return sendUntilClosed(response, `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [part] } }] })}\n\n`);
 }
 
-function sendEndlessToolItems(response: ServerResponse): Promise<void> {
+function sendEndlessToolItems(response: ServerResponse, given = 'x'.repeat(5_000)): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const item = { type: 'function_call', call_id: 'a', name: 'book', arguments: 'x'.repeat(5_000) };
+  const item = { type: 'function_call', call_id: 'a', name: 'b', arguments: given };
   return sendUntilClosed(response, `data: ${JSON.stringify({ type: 'response.output_item.done', item })}\n\n`);
 }
 
@@ -110,6 +111,16 @@ describe('a provider whose response does not end', () => {
     };
     await expect(read()).rejects.toThrow('sent more than any reply needs');
     expect(sent).toBeLessThan(ENOUGH_BYTES);
+  });
+
+  it('is cut off when it is a model that requests very many tools by responses', async () => {
+    const model = createResponsesModel({ baseUrl: `${baseUrl}/short`, apiKey: 'k', model: 'm' }, { dispatcher });
+    const signal = new AbortController().signal;
+    const read = async () => {
+      for await (const _part of model.stream({ messages: [], tools: [], mayCallTools: true, signal }));
+    };
+    await expect(read()).rejects.toThrow('sent more than any reply needs');
+    expect(sent).toBeLessThan(500_000);
   });
 
   it('is cut off when it is a model that sends only empty parts', async () => {

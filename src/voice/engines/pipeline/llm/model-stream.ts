@@ -18,6 +18,8 @@ const MAX_TIMEOUTS = 10;
 const PROVIDER = 'openai';
 /** Maximum length of a reply: text and tool arguments together. */
 const MAX_TEXT_CHARACTERS = 20_000;
+/** Maximum tool calls of a reply. Fewer of them run, but the model must get an answer to each. */
+const MAX_CALLS = 64;
 
 /** Sends a request to an LLM. @throws ProviderError if there is no response; the signal's reason if aborted */
 export async function postToModel(p: {
@@ -78,6 +80,11 @@ export function reportedFault(
 /** @throws ProviderError if a reply has more characters than any reply needs */
 export function assertShort(characters: number): void {
   if (characters > MAX_TEXT_CHARACTERS) throw new UnclearProviderError('model', 'sent more than any reply needs');
+}
+
+/** @throws ProviderError if a reply has more tool calls than any reply needs */
+export function assertFew(calls: number): void {
+  if (calls > MAX_CALLS) throw new UnclearProviderError('model', 'sent more than any reply needs');
 }
 
 /**

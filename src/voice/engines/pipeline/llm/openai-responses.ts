@@ -6,7 +6,7 @@ import { checkOpenAiModel, createOpenAiLookup } from '../../start-checks/openai.
 import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ProviderError, ToolRequest } from '../ports.js';
 import type { LlmProvider } from '../providers/description.js';
 import { createModelChoices } from './model-choice.js';
-import { assertShort, toModelUsage } from './model-stream.js';
+import { assertFew, assertShort, toModelUsage } from './model-stream.js';
 import { createStreamingModel, type ModelEvents, type ModelParts, type ModelStreamDeps } from './streaming-model.js';
 
 const usage = z
@@ -135,6 +135,7 @@ function readEvent(
       if (item.type !== 'function_call' || !item.call_id || !item.name) return undefined;
       const given = typeof item.arguments === 'string' ? item.arguments : '';
       requests.push({ id: item.call_id, name: item.name, arguments: given });
+      assertFew(requests.length);
       assertShort(requests.reduce((sum, { name, arguments: text }) => sum + name.length + text.length, 0));
       return undefined;
     }

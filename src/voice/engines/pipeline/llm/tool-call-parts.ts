@@ -1,9 +1,7 @@
 import { isJson } from '../../../../kernel/text.js';
 import { z } from 'zod';
-import { UnclearProviderError, type ToolRequest } from '../ports.js';
-
-/** More parallel tool calls than any reply needs. */
-const MAX_CALLS = 64;
+import type { ToolRequest } from '../ports.js';
+import { assertFew } from './model-stream.js';
 
 /** A part of a tool call in a streamed completion. Compatible servers omit fields or send null where OpenAI does not. */
 export const toolCallPart = z.object({
@@ -26,7 +24,7 @@ export function joinToolCalls() {
   let last: ToolRequest | undefined;
 
   function begin(): ToolRequest {
-    if (calls.length === MAX_CALLS) throw new UnclearProviderError('model', 'sent more than any reply needs');
+    assertFew(calls.length + 1);
     const call = { id: '', name: '', arguments: '' };
     calls.push(call);
     return call;
