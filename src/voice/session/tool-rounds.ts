@@ -2,6 +2,12 @@
 const ROUNDS_AT_START = 6;
 const ONE_MORE_AFTER_MS = 5_000;
 
+/**
+ * Maximum tool calls that run in one round, which is one message of the model. The others are answered without being
+ * run, because providers require an answer to each.
+ */
+export const MAX_CALLS_PER_ROUND = 16;
+
 export type ToolRounds = ReturnType<typeof createToolRounds>;
 
 /**

@@ -1,6 +1,6 @@
 import type { ReplyTimes } from '../../session/reducer/events.js';
 import { fitsReply } from '../../session/speech-limits.js';
-import type { ToolRounds } from '../../session/tool-rounds.js';
+import { MAX_CALLS_PER_ROUND, type ToolRounds } from '../../session/tool-rounds.js';
 import type { ToolResult } from '../port.js';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatTool, ToolRequest } from './ports.js';
@@ -142,11 +142,12 @@ export function startReply(deps: ReplyDeps) {
   /** @returns whether one of the tools ends the phone call */
   async function callTools(round: Round, requests: readonly ToolRequest[]): Promise<boolean> {
     let isEnd = false;
-    for (const request of requests) {
+    for (const [at, request] of requests.entries()) {
       const isLast = deps.isLast(request.name);
       if (isLast) await waitUntilQueued(rounds);
       if (!isRunning) return true;
-      const calling = isLast || toolBudget.hasRoom() ? deps.callTool(request) : Promise.resolve(TOO_MANY_TOOLS);
+      const hasRoom = at < MAX_CALLS_PER_ROUND ? isLast || toolBudget.hasRoom() : isLast && !isEnd;
+      const calling = hasRoom ? deps.callTool(request) : Promise.resolve(TOO_MANY_TOOLS);
       pendingTools = calling;
       const answer = await calling;
       round.answered.push(toolBudget.charge(request, answer));

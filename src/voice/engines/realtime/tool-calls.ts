@@ -2,7 +2,7 @@ import type { SessionCommand } from '../../session/reducer/commands.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { ANSWERING_MACHINE_TOOL, endsCall } from '../../session/reducer/tools.js';
 import { isAgentSpeaking, type SessionState } from '../../session/reducer/state.js';
-import type { ToolRounds } from '../../session/tool-rounds.js';
+import { MAX_CALLS_PER_ROUND, type ToolRounds } from '../../session/tool-rounds.js';
 import type { EngineSink, ToolResult } from '../port.js';
 import { parseToolArguments } from '../../tools/shallow-json.js';
 import { textItem, toolOutputItem } from './protocol.js';
@@ -59,7 +59,8 @@ export function createToolCalls(p: {
 
   async function runTools(replyId: string, tools: readonly RequestedTool[]): Promise<void> {
     const generation = link.generation();
-    const asked = tools.map(async (tool) => {
+    rejectTools(tools.slice(MAX_CALLS_PER_ROUND));
+    const asked = tools.slice(0, MAX_CALLS_PER_ROUND).map(async (tool) => {
       const answer = await answerOf(replyId, tool);
       if (!state().stopped) sendResult(link, tool, answer, generation);
     });
