@@ -1,7 +1,7 @@
 import { createSynthesizer, FLITE_VOICES } from '../../src/voice/audio/flite.js';
 import { decodeMulaw } from '../../src/voice/audio/mulaw.js';
 import { createBeepDetector } from '../../src/voice/audio/beep-detector.js';
-import { renderDtmfTones } from '../../src/voice/audio/dtmf.js';
+import { createDtmfTones } from '../../src/voice/audio/dtmf.js';
 import { createToneDetector } from '../../src/voice/session/voicemail-tone.js';
 import { silence, tone } from '../support/spoken';
 
@@ -38,7 +38,7 @@ describe('the beep detector', () => {
   });
 
   it('ignores DTMF, a click and a hum', () => {
-    expect(beepsIn(renderDtmfTones('1590#'), silence(100))).toBe(0);
+    expect(beepsIn(createDtmfTones().render('1590#'), silence(100))).toBe(0);
     expect(beepsIn(tone(1_000, 60), silence(100))).toBe(0);
     expect(beepsIn(tone(120, 2_000), silence(100))).toBe(0);
   });

@@ -19,18 +19,29 @@ const FREQUENCIES = new Map(
   ),
 );
 
-/** Input that `renderDtmfTones` accepts: DTMF digits, and commas for half a second of silence each. */
+/** Input that `createDtmfTones` renders: DTMF digits, and commas for half a second of silence each. */
 export const DTMF_PATTERN = /^[0-9*#A-D,]{1,32}$/;
 
-/**
- * Renders DTMF digits as in-band audio: 100 ms of tone and 60 ms of silence per digit, 500 ms of silence per comma.
- * @returns 8 kHz mu-law
- * @throws RangeError on a character other than 0-9, *, #, A-D and comma
- */
-export function renderDtmfTones(digits: string): Uint8Array {
-  return new Uint8Array(
-    Buffer.concat(Array.from(digits, (digit) => (digit === ',' ? silence(PAUSE_MS) : tone(digit)))),
-  );
+export type DtmfTones = ReturnType<typeof createDtmfTones>;
+
+/** Renders DTMF digits as in-band audio. The tone of each key is computed once, when it is first needed. */
+export function createDtmfTones() {
+  const sounds = new Map<string, Uint8Array>();
+
+  function soundOf(digit: string): Uint8Array {
+    const sound = sounds.get(digit) ?? (digit === ',' ? silence(PAUSE_MS) : tone(digit));
+    sounds.set(digit, sound);
+    return sound;
+  }
+
+  return {
+    /**
+     * Renders 100 ms of tone and 60 ms of silence per digit, and 500 ms of silence per comma.
+     * @returns 8 kHz mu-law
+     * @throws RangeError on a character other than 0-9, *, #, A-D and comma
+     */
+    render: (digits: string): Uint8Array => new Uint8Array(Buffer.concat(Array.from(digits, soundOf))),
+  };
 }
 
 function tone(key: string): Uint8Array {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 import { createBackgroundLoops } from '../audio/background-sound.js';
+import { createDtmfTones } from '../audio/dtmf.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { CallInstructions, CarrierEventHandlers } from '../../telephony/callbacks.js';
 import { carrierOfAccount } from '../../telephony/carriers.js';
@@ -227,6 +228,7 @@ function sharedByStreams(
     webhookSecrets: createWebhookSecrets({ database, config }),
     secretBox: createSecretBox(config.encryptionKeys),
     egress: createEgressClient({ config }),
+    dtmfTones: createDtmfTones(),
     logger,
   };
   return {

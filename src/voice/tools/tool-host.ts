@@ -1,4 +1,4 @@
-import { DTMF_PATTERN, renderDtmfTones } from '../audio/dtmf.js';
+import { DTMF_PATTERN, type DtmfTones } from '../audio/dtmf.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import { rateOf } from '../../kernel/money.js';
 import { isTransferAffordable, type RateDeck } from '../../kernel/destinations/rate-deck.js';
@@ -48,6 +48,8 @@ export interface ToolHostDeps {
   webhookSecrets: Pick<WebhookSecrets, 'toolKeys'>;
   secretBox: SecretBox;
   egress: EgressClient;
+  /** Shared by all calls of the process. */
+  dtmfTones: DtmfTones;
   logger: Logger;
 }
 
@@ -92,7 +94,7 @@ export function createToolHost(
 
   async function press(digits: string): Promise<ToolResult> {
     if (!DTMF_PATTERN.test(digits)) return { ok: false, error: 'digits may contain only 0-9, *, #, A-D and commas' };
-    const wasHeard = await line.playTones(renderDtmfTones(digits));
+    const wasHeard = await line.playTones(deps.dtmfTones.render(digits));
     return wasHeard
       ? { ok: true, result: 'pressed' }
       : { ok: false, error: 'the tones of the digits were interrupted' };
