@@ -57,14 +57,15 @@ export function createToolCalls(p: {
   const rejectTools = (tools: readonly RequestedTool[]) =>
     tools.forEach((tool) => sendResult(link, tool, NO_MORE, link.generation()));
 
-  async function runTools(replyId: string, tools: readonly RequestedTool[]): Promise<void> {
+  async function runTool(replyId: string, tool: RequestedTool): Promise<void> {
     const generation = link.generation();
+    const answer = await answerOf(replyId, tool);
+    if (!state().stopped) sendResult(link, tool, answer, generation);
+  }
+
+  async function runTools(replyId: string, tools: readonly RequestedTool[]): Promise<void> {
     rejectTools(tools.slice(MAX_CALLS_PER_ROUND));
-    const asked = tools.slice(0, MAX_CALLS_PER_ROUND).map(async (tool) => {
-      const answer = await answerOf(replyId, tool);
-      if (!state().stopped) sendResult(link, tool, answer, generation);
-    });
-    await Promise.all(asked);
+    await Promise.all(tools.slice(0, MAX_CALLS_PER_ROUND).map((tool) => runTool(replyId, tool)));
     if (!state().stopped) requestReply();
   }
 
@@ -74,12 +75,6 @@ export function createToolCalls(p: {
     if (state().stopped || answer.ok) return;
     sendResult(link, tool, answer, link.generation());
     requestReply();
-  }
-
-  /** Runs `answering_machine`. The model only reports something with this tool, so it need not continue. */
-  async function report(replyId: string, tool: RequestedTool): Promise<void> {
-    const answer = await answerOf(replyId, tool);
-    if (!state().stopped) sendResult(link, tool, answer, link.generation());
   }
 
   function answer(toolCallId: string, given: ToolResult): void {
@@ -114,7 +109,8 @@ export function createToolCalls(p: {
       }
       const tools = toolsIn(response);
       const machine = tools.find(({ name }) => name === ANSWERING_MACHINE_TOOL);
-      if (machine !== undefined) return void report(purpose.id, machine);
+      // The model only reports something with this tool, so it need not continue.
+      if (machine !== undefined) return void runTool(purpose.id, machine);
       // If the model calls tools although it must not, do not ask it again, because that could loop forever.
       if (purpose.withoutTools === true) return rejectTools(tools);
       if (tools.length > 0) callAll(purpose.id, tools, hasAudio);
