@@ -113,7 +113,7 @@ describe('a provider whose response does not end', () => {
     expect(sent).toBeLessThan(ENOUGH_BYTES);
   });
 
-  it('is cut off when it is a model that requests very many tools by responses', async () => {
+  it('is cut off when it is a model that requests thousands of tools by responses', async () => {
     const model = createResponsesModel({ baseUrl: `${baseUrl}/short`, apiKey: 'k', model: 'm' }, { dispatcher });
     const signal = new AbortController().signal;
     const read = async () => {

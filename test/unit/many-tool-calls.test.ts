@@ -24,7 +24,7 @@ describe('many tool calls in one reply of the pipeline', () => {
     }
   }
 
-  it('of which 16 run, one after the other, and each has an answer in order', async () => {
+  it('have an answer each, in order, and 16 of them run, one after the other', async () => {
     stage.lastRequest(2).respond('', ...many(20));
     await stage.pass(40);
     expect(stage.tools).toHaveLength(1);
