@@ -1,5 +1,6 @@
 import { argumentFault } from '../../src/voice/tools/arguments.js';
 import { toolSchemaFault } from '../../src/agents/tool-schema.js';
+import { createRefillingBudget } from '../../src/voice/tools/refilling-budget.js';
 import { storedTools } from '../../src/agents/tool-headers.js';
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => index);
@@ -57,13 +58,18 @@ describe('a tool is rejected before it costs much time', () => {
 describe('a tool call blocks the process for a few milliseconds at most', () => {
   const parameters = (items: object) => ({ type: 'object', properties: { a: { type: 'array', items } } });
   const anyOf = (count: number, each: object) => ({ anyOf: many(count).map(() => each) });
+  const UNLIMITED = { size: Infinity, perSecond: 0, now: () => 0 };
   const TOO_MANY = 'the arguments contain too many values for their schema';
 
   /** Validates arguments. @returns the least processor time of three attempts, in ms, and the fault */
   function validate(schema: Record<string, unknown>, given: Record<string, unknown>) {
     const attempts = many(3).map(() => {
       const before = process.cpuUsage();
-      const fault = argumentFault({ name: 'x', description: '', parameters: schema }, given);
+      const fault = argumentFault(
+        { name: 'x', description: '', parameters: schema },
+        given,
+        createRefillingBudget(UNLIMITED),
+      );
       const { user, system } = process.cpuUsage(before);
       return { fault, ms: (user + system) / 1_000 };
     });

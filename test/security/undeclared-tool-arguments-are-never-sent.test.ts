@@ -1,7 +1,12 @@
 import { argumentFault } from '../../src/voice/tools/arguments.js';
+import { createRefillingBudget } from '../../src/voice/tools/refilling-budget.js';
 
 const fault = (schema: object, given: Record<string, unknown>) =>
-  argumentFault({ name: 'look_up', description: '', parameters: { type: 'object', ...schema } }, given);
+  argumentFault(
+    { name: 'look_up', description: '', parameters: { type: 'object', ...schema } },
+    given,
+    createRefillingBudget({ size: 20_000, perSecond: 0, now: () => 0 }),
+  );
 const ORDER = { properties: { order: { type: 'string' } } };
 
 describe('arguments that a tool does not declare', () => {

@@ -26,6 +26,7 @@ import { pingMongodb } from '../../platform/mongo/connection.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/signing/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { createToolQueues } from '../tools/tool-queues.js';
 import { createBrowserSockets, isBrowserPath } from '../web/browser-sockets.js';
 import { createArrivals } from './arrivals.js';
 import { createAdmission, createCallAdmission, streamOfPath } from './admission.js';
@@ -228,6 +229,7 @@ function sharedByStreams(
     webhookSecrets: createWebhookSecrets({ database, config }),
     secretBox: createSecretBox(config.encryptionKeys),
     egress: createEgressClient({ config }),
+    queues: createToolQueues(),
     dtmfTones: createDtmfTones(),
     logger,
   };

@@ -14,6 +14,8 @@ const TIMEOUT_MS = 10_000;
 /** Maximum size of a result as JSON. JSON may be longer than the response: `9e20` becomes 900000000000000000000. */
 const MAX_ANSWER_BYTES = 8_192;
 const MAX_URL_CHARACTERS = 2_048;
+/** Reading a response that is longer takes more than a millisecond. */
+const LONG_BODY = 8_192;
 
 /** The call that uses a tool. */
 export interface ToolCaller {
@@ -24,6 +26,8 @@ export interface ToolCaller {
   keys: readonly Buffer[];
   /** The tool's secret headers, decrypted for its URL. */
   headers: Readonly<Record<string, string>>;
+  /** Computes something that takes milliseconds when it is the call's turn. */
+  compute: <T>(work: () => T) => Promise<T>;
 }
 
 /**
@@ -60,7 +64,9 @@ export async function callToolServer(
     keepBytes: MAX_RESPONSE_BYTES,
   });
   if (!answer.succeeded) return { ok: false, error: faultOf(answer) };
-  return { ok: true, result: readable(withoutSecrets(answer.body ?? '', Object.values(caller.headers))) };
+  const received = answer.body ?? '';
+  const read = () => readable(withoutSecrets(received, Object.values(caller.headers)));
+  return { ok: true, result: received.length > LONG_BODY ? await caller.compute(read) : read() };
 }
 
 /**

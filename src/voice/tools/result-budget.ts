@@ -1,7 +1,8 @@
+import { createRefillingBudget } from './refilling-budget.js';
+
 /** Limit of tool results at the start, in bytes of JSON. Each minute adds `BYTES_PER_MINUTE`. */
 const BYTES_AT_ONCE = 65_536;
 const BYTES_PER_MINUTE = 32_768;
-const MINUTE_MS = 60_000;
 
 export type ResultBudget = ReturnType<typeof createResultBudget>;
 
@@ -12,18 +13,9 @@ export type ResultBudget = ReturnType<typeof createResultBudget>;
  * @param now current time in ms
  */
 export function createResultBudget(now: () => number) {
-  let left = BYTES_AT_ONCE;
-  let atMs = now();
+  const budget = createRefillingBudget({ size: BYTES_AT_ONCE, perSecond: BYTES_PER_MINUTE / 60, now });
   return {
     /** Charges a result to the budget. @returns false, and charges nothing, if the budget is too small */
-    takes(answer: unknown): boolean {
-      const minutes = (now() - atMs) / MINUTE_MS;
-      atMs = now();
-      left = Math.min(BYTES_AT_ONCE, left + minutes * BYTES_PER_MINUTE);
-      const bytes = Buffer.byteLength(JSON.stringify(answer));
-      if (bytes > left) return false;
-      left -= bytes;
-      return true;
-    },
+    takes: (answer: unknown): boolean => budget.takes(Buffer.byteLength(JSON.stringify(answer))),
   };
 }

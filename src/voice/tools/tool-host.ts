@@ -12,14 +12,15 @@ import type { WebhookSecrets } from '../../webhooks/signing/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ToolResult, ToolCall, ToolDefinition } from '../engines/port.js';
 import { waitAtMost } from '../session/wait-at-most.js';
-import { argumentFault } from './arguments.js';
+import { createCallChecks } from './call-checks.js';
 import { createResultBudget } from './result-budget.js';
 import { callToolServer } from './http-tool.js';
+import type { ToolQueues } from './tool-queues.js';
 
 /** Timeout of a tool call, which `EngineSink.runTool` promises to engines. */
 const ANSWER_WITHIN_MS = 15_000;
-/** Maximum HTTP tool calls per call, to stop a model that calls tools in a loop. No real conversation needs so many. */
-const MAX_REQUESTS = 100;
+/** How long a tool call may wait for others. A request, which takes at most 10 s, then still ends in time. */
+const WAIT_AT_MOST_MS = 5_000;
 /**
  * Replaces a result that exceeds the budget. It counts as a success, because the server may have acted on the request.
  */
@@ -49,12 +50,13 @@ export interface ToolHostDeps {
   secretBox: SecretBox;
   egress: EgressClient;
   /** Shared by all calls of the process. */
+  queues: ToolQueues;
   dtmfTones: DtmfTones;
   logger: Logger;
 }
 
 export interface ToolHost {
-  /** Runs a tool call. Never rejects; takes at most 15 s. */
+  /** Runs a tool call when the earlier ones of the phone call have begun. Never rejects; takes at most 15 s. */
   run(call: ToolCall): Promise<ToolResult>;
 }
 
@@ -69,17 +71,27 @@ export function createToolHost(
   offered: readonly ToolDefinition[],
   line: ToolLine,
 ): ToolHost {
-  const { logger } = deps;
-  const { _id: callId, agent } = request;
-  const definitions = new Map(offered.map((definition) => [definition.name, definition]));
+  const { logger, queues } = deps;
+  const { _id: callId, accountId, mode, agent } = request;
+  const user = { callId, accountId, mode };
+  const checks = createCallChecks({ queues, user, offered, now: () => performance.now() });
   const room = createResultBudget(() => performance.now());
-  let requests = 0;
   let transferring = false;
 
-  async function perform(definition: ToolDefinition, given: Record<string, unknown>): Promise<ToolResult> {
-    const fault = argumentFault(definition, given);
-    if (fault !== undefined) return { ok: false, error: fault };
-    switch (definition.name) {
+  async function perform(call: ToolCall): Promise<ToolResult> {
+    const waiting = AbortSignal.timeout(WAIT_AT_MOST_MS);
+    try {
+      const fault = await checks.faultOf(call, waiting);
+      return fault === undefined ? await use(call, waiting) : { ok: false, error: fault };
+    } catch (error) {
+      if (error !== waiting.reason) throw error;
+      return { ok: false, error: 'too many tools are in use; try again in a few seconds' };
+    }
+  }
+
+  /** @param waiting aborts when the tool may not wait any longer for others */
+  async function use({ name, arguments: given }: ToolCall, waiting: AbortSignal): Promise<ToolResult> {
+    switch (name) {
       case 'end_call':
         line.end();
         return { ok: true, result: 'The call ends now. Say nothing more.' };
@@ -88,7 +100,7 @@ export function createToolHost(
       case 'transfer_call':
         return transfer(String(given['number']));
       default:
-        return ask(definition.name, given);
+        return ask(name, given, waiting);
     }
   }
 
@@ -135,41 +147,37 @@ export function createToolHost(
     return { ok: false, error: 'the call is ending' };
   }
 
-  async function ask(name: string, given: Record<string, unknown>): Promise<ToolResult> {
+  async function ask(name: string, given: Record<string, unknown>, waiting: AbortSignal): Promise<ToolResult> {
     const tool = agent.tools?.find((each) => each.name === name);
-    if (tool === undefined) return unknown(name);
-    requests += 1;
-    if (requests > MAX_REQUESTS) return { ok: false, error: 'this call has made too many tool requests' };
-    const { accountId, mode } = request;
-    // Read the keys for each request, because a secret may be replaced during a call.
-    const keys = await deps.webhookSecrets.toolKeys(accountId, mode);
-    const headers = maySendSecrets(agent, mode) ? openToolHeaders(tool, accountId, deps.secretBox) : {};
-    const answer = await callToolServer(deps.egress, tool, given, { callId, accountId, mode, keys, headers });
+    if (tool === undefined) return { ok: false, error: 'the tool does not exist' };
+    const answer = await queues.request(user, waiting, async () => {
+      // Read the keys for each request, because a secret may be replaced during a call.
+      const keys = await deps.webhookSecrets.toolKeys(accountId, mode);
+      const headers = maySendSecrets(agent, mode) ? openToolHeaders(tool, accountId, deps.secretBox) : {};
+      const compute = <T>(work: () => T) => queues.compute(user, work);
+      return callToolServer(deps.egress, tool, given, { ...user, keys, headers, compute });
+    });
     if (!answer.ok || room.takes(answer.result)) return answer;
     logger.warn({ callId, tool: name }, 'tool result dropped: result budget of the call exhausted');
     return LEFT_OUT;
   }
 
   return {
-    async run({ name, arguments: given }) {
+    async run(call) {
       const startedAt = performance.now();
-      const definition = definitions.get(name);
+      // Names that the model invents are not logged.
+      const tool = checks.has(call.name) ? call.name : undefined;
       let answer: ToolResult | undefined;
       try {
-        answer =
-          definition === undefined ? unknown(name) : await waitAtMost(ANSWER_WITHIN_MS, perform(definition, given));
+        answer = await waitAtMost(ANSWER_WITHIN_MS, perform(call));
       } catch (error) {
-        logger.warn({ callId, tool: definition?.name, err: error }, 'tool failed');
+        logger.warn({ callId, tool, err: error }, 'tool failed');
         answer = { ok: false, error: 'the tool is unavailable' };
       }
       answer ??= { ok: false, error: 'the tool timed out' };
       const ms = Math.round(performance.now() - startedAt);
-      logger.info({ callId, tool: definition?.name, ok: answer.ok, ms }, 'tool used');
+      logger.info({ callId, tool, ok: answer.ok, ms }, 'tool used');
       return answer;
     },
   };
-}
-
-function unknown(name: string): ToolResult {
-  return { ok: false, error: `unknown tool ${name.slice(0, 64)}` };
 }

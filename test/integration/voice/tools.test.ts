@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { decodeMulaw, MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
 import type { ToolResult } from '../../../src/voice/engines/port.js';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
@@ -332,6 +333,20 @@ describe('an HTTP tool', () => {
     const answers = await Promise.all(Array.from({ length: 101 }, () => use('look_up', { order: 'A-7' })));
     expect(answers.filter(({ ok }) => ok)).toHaveLength(100);
     expect(received).toHaveLength(100);
+  });
+
+  it('is requested at most eight times at once, and not after its call has waited for 5 s', async () => {
+    const open: ServerResponse[] = [];
+    const { url, received } = await server((response) => void open.push(response));
+    const { use } = await startCall({ tools: [toolAt(url)] });
+    const answers = Array.from({ length: 10 }, (_, n) => use('look_up', { order: `A-${n}` }));
+    await eventually(() => open.length === 8);
+    open[0]?.end('{}');
+    await eventually(() => open.length === 9);
+    expect(await answers[9]).toEqual({ ok: false, error: 'too many tools are in use; try again in a few seconds' });
+    for (const response of open.slice(1)) response.end('{}');
+    expect(await Promise.all(answers.slice(0, 9))).toEqual(Array.from({ length: 9 }, () => ({ ok: true, result: {} })));
+    expect(received).toHaveLength(9);
   });
 
   it('never reaches a private address in production', async () => {
