@@ -14,8 +14,8 @@ const TIMEOUT_MS = 10_000;
 /** Maximum size of a result as JSON. JSON may be longer than the response: `9e20` becomes 900000000000000000000. */
 const MAX_ANSWER_BYTES = 8_192;
 const MAX_URL_CHARACTERS = 2_048;
-/** Reading a response that is longer takes more than a millisecond. */
-const LONG_BODY = 8_192;
+/** Reading a response that is longer, and redacting it for storage, may take milliseconds. */
+const LONG_BODY = 1_024;
 
 /** The call that uses a tool. */
 export interface ToolCaller {
