@@ -17,6 +17,11 @@ export interface KeyOwner {
   key: string;
 }
 
+interface StorableResponse {
+  status: number;
+  body: object;
+}
+
 export type IdempotencyKeys = ReturnType<typeof createIdempotencyKeys>;
 
 /** Stores clients' idempotency keys, each with its call and the stored response. */
@@ -31,10 +36,8 @@ export function createIdempotencyKeys(database: CallsDatabase) {
   /** Replaces an expired row. Returns false if another request changed the row meanwhile. */
   async function replaceExpired(fresh: IdempotencyKeyDocument, now: Date): Promise<boolean> {
     const { _id, ...fields } = fresh;
-    const replaced = await idempotencyKeys.updateOne(
-      { _id, expiresAt: { $lte: now } },
-      { $set: fields, $unset: { answerStatus: '', answerBody: '' } },
-    );
+    const answer = fresh.answerStatus === undefined ? { $unset: { answerStatus: '', answerBody: '' } } : {};
+    const replaced = await idempotencyKeys.updateOne({ _id, expiresAt: { $lte: now } }, { $set: fields, ...answer });
     return replaced.modifiedCount === 1;
   }
 
@@ -46,16 +49,19 @@ export function createIdempotencyKeys(database: CallsDatabase) {
      * Claims a key for a call, unless the key has an unexpired row. Returns the row that now applies, and whether this
      * claim created it.
      * @param claim.bodyHash hash of the request, to detect another request with the same key
+     * @param response the response to store, if it is known already; then there is no call
      */
     async claim(
       owner: KeyOwner,
       claim: { bodyHash: string; callId: string },
+      response?: StorableResponse,
     ): Promise<{ row: IdempotencyKeyDocument; created: boolean }> {
       for (let attempt = 0; attempt < MAX_CLAIM_ATTEMPTS; attempt++) {
         const now = new Date();
         const row: IdempotencyKeyDocument = {
           _id: rowId(owner),
           ...claim,
+          ...(response && storedForm(response)),
           createdAt: now,
           expiresAt: new Date(now.getTime() + IDEMPOTENCY_KEY_RETENTION_MS),
         };
@@ -96,13 +102,17 @@ export function createIdempotencyKeys(database: CallsDatabase) {
     },
 
     /** Stores the response for a key's call, unless one is already stored. */
-    async storeResponse(row: IdempotencyKeyDocument, response: { status: number; body: object }): Promise<void> {
+    async storeResponse(row: IdempotencyKeyDocument, response: StorableResponse): Promise<void> {
       await idempotencyKeys.updateOne(
         { _id: row._id, callId: row.callId, answerStatus: { $exists: false } },
-        { $set: { answerStatus: response.status, answerBody: JSON.stringify(response.body) } },
+        { $set: storedForm(response) },
       );
     },
   };
+}
+
+function storedForm({ status, body }: StorableResponse) {
+  return { answerStatus: status, answerBody: JSON.stringify(body) };
 }
 
 function rowId({ accountId, mode, key }: KeyOwner): string {

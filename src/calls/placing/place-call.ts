@@ -98,19 +98,23 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
   if (stored) return stored;
 
   const call = await withDeadline(deadline, createCall(deps, input));
-  const claim = await withDeadline(deadline, keys.claim(owner, { bodyHash, callId: newCallId() }));
+  // Predict a rejection only without a row. The call of an existing key may have started, and then the slot and money that
+  // seem to be missing may be its own. A prediction holds for this request only: another one with the same key, at the same
+  // time, may be granted. So it must not change a row.
+  const predicted = known === null ? await predictReservation(deps, input, call) : undefined;
+  const predictedError = predicted?.rejection && reservationError(predicted.rejection);
+  if (predictedError && !isStored(predictedError)) throw predictedError;
+  const response = predictedError && errorResponse(predictedError);
+  const claim = await withDeadline(deadline, keys.claim(owner, { bodyHash, callId: newCallId() }, response));
+  if (claim.created && predictedError) throw predictedError;
   const storedMeanwhile = readStoredResponse(claim.row, hashes);
   if (storedMeanwhile) return storedMeanwhile;
 
   let row = claim.row;
   // The call of an existing key may have been rejected. Then try once more with the next call_id.
   for (let mayRetry = !claim.created; ; mayRetry = false) {
-    // Predict a rejection only for a new key. The call of an existing key may have started, and then the slot and money
-    // that seem to be missing may be its own.
-    const predicted = claim.created ? await predictReservation(deps, input, call) : undefined;
     const document = createRequestDocument(row.callId, call);
-    const reservation =
-      predicted?.rejection ?? (await startWithinLimits(deps, input, document, predicted?.ledgerEpoch));
+    const reservation = await startWithinLimits(deps, input, document, predicted?.ledgerEpoch);
     const rejection = reservationError(reservation);
     if (rejection === undefined) {
       const response = successResponse(row.callId);
@@ -118,16 +122,22 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
       await withDeadline(deadline, keys.storeResponse(row, response)).catch(() => undefined);
       return response;
     }
-    if (rejection.code === 'INSUFFICIENT_BALANCE') {
-      await withDeadline(
-        deadline,
-        keys.storeResponse(row, { status: ERRORS[rejection.code].status, body: storedError(rejection) }),
-      );
+    if (isStored(rejection)) {
+      await withDeadline(deadline, keys.storeResponse(row, errorResponse(rejection)));
       throw rejection;
     }
     row = { ...row, callId: await withDeadline(deadline, keys.assignNewCall(row, newCallId())) };
     if (!mayRetry) throw rejection;
   }
+}
+
+/** Whether the rejection is the final response to a key. After another one, the key can be used again. */
+function isStored({ code }: ServiceError): boolean {
+  return code === 'INSUFFICIENT_BALANCE';
+}
+
+function errorResponse(error: ServiceError): { status: number; body: StoredError } {
+  return { status: ERRORS[error.code].status, body: storedError(error) };
 }
 
 /** Rejects a new call before anything is stored or started, if its reservation is sure to fail. */
