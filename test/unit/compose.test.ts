@@ -135,7 +135,7 @@ describe('docker-compose.yml', () => {
     ['deploy/Caddyfile', 'import streams least_conn 1s'],
     ['deploy/Caddyfile.loopback', 'import processes media 8081'],
   ])('gives a stream that a media process rejects two more tries: %s', (path, upstreams) => {
-    const [, streams = ''] = read(path).split(/handle \/stream\/\*|:8081 \{/);
+    const [, streams = ''] = read(path).split(/handle \/stream\/\*|:8081 \{|handle_errors/);
     expect(streams.match(/handle_response @rejected/g)).toHaveLength(2);
     expect(streams.split(upstreams)).toHaveLength(4);
   });
@@ -155,7 +155,7 @@ describe('docker-compose.yml', () => {
     const text = read('deploy/Caddyfile');
     const [, seconds] = /response_header_timeout (\d+)s/.exec(text) ?? [];
     const [, within] = /import streams least_conn (\d+)s/.exec(text) ?? [];
-    const [, errors = ''] = text.split('handle_errors 502 504 {');
+    const [, errors = ''] = text.split('handle_errors 502 503 504 {');
     // Otherwise the policy that chooses the process again has another try.
     expect(Number(within)).toBeLessThan(Number(seconds));
     expect(errors).toMatch(/path \/stream\/\*\n\s+reverse_proxy @stream \{\n\s+import streams round_robin 5s/);
