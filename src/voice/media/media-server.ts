@@ -155,6 +155,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     if (drain.isClosing()) return rejectUpgrade(socket, 503, 'shutting down');
     if (isBrowserPath(rest)) return browser.upgrade(request, socket, head, callId);
     const arrival = arrivals.of(callId);
+    // A proxy that has given up the stream sends it again.
+    socket.once('close', arrival.end);
     const slot = { acquire: () => acquireSlot(socket), assign: (owner: StreamOwner) => slots.assign(socket, owner) };
     const sender = { client, isOpen: () => !socket.destroyed, arrive: arrival.begin, ...slot };
     try {

@@ -18,11 +18,11 @@ const TOO_LARGE = 413;
 export type Blame = 'provider' | 'request' | 'unclear';
 
 /**
- * Returns who caused a failure. `provider`: the provider, but since some content makes it fail, too, and one account alone may
- * use up its rate limit, this alone moves no calls of other accounts (`reduceCircuit`). `request`: the call by its content, such as a prompt that is flagged or too long, which
- * says nothing about other calls. `unclear`: the provider rejected a request and does not say why, such as for a tool that
- * the model rejects, or for a model of the operator that is gone (an unknown model of OpenAI's `/audio/transcriptions` gives
- * 400 without a code: speaches-ai/speaches#17).
+ * Returns who caused a failure. `provider`: the provider failed. Some content, or the rate of one account, may cause that,
+ * too, so `reduceCircuit` moves other accounts only after several calls. `request`: the call by its content, such as a prompt
+ * that is flagged or too long, which says nothing about other calls. `unclear`: the provider rejected a request and does not
+ * say why, such as for a tool that the model rejects, or for a model of the operator that is gone (an unknown model of
+ * OpenAI's `/audio/transcriptions` gives 400 without a code: speaches-ai/speaches#17).
  */
 export function blameOf({ status, code = '' }: FailureReport): Blame {
   if (isOfAllCalls(code)) return 'provider';

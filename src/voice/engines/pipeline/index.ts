@@ -2,8 +2,7 @@ import { Agent } from 'undici';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import type { PipelineSettings, PipelineTimeouts } from '../../../platform/config/engines/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
-import { settingsFor, unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
-import type { Provider } from '../chain/provider-chain.js';
+import { unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
 import { createProviderHealth, type ProviderHealth, type ProviderStage } from '../chain/provider-health.js';
 import { createAccountTokens, type AccountTokens } from '../account-tokens.js';
 import type { EnginePrices, UsageMeter } from '../engine-usage.js';
@@ -11,11 +10,11 @@ import { createChatClient } from '../../models/chat-client.js';
 import { concludeCall } from '../../models/conclusion.js';
 import { createSessionEngine } from '../session-engine.js';
 import type { EngineFactory } from '../port.js';
-import type { TextToSpeech } from './ports.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { startPipelineSession, type PipelineSessionDeps } from './session.js';
-import { createPreparedPhrases, type VoiceOfPhrases } from './prepared-phrases.js';
+import { healthyVoice } from '../chain/healthy-voice.js';
+import { createPreparedPhrases } from './prepared-phrases.js';
 import { createLlm, createStt, createTts } from './providers/create-providers.js';
 import type { SttDeps } from './providers/description.js';
 
@@ -49,7 +48,7 @@ export function createPipelineEngine(p: {
   const timeouts = { ...deadlinesOf(settings), ...settings.timeouts, ...p.timeouts };
   const providers = createProviders(settings, timeouts, { dispatcher, newDetector: createDetector, health: p.health });
   const chats = numbered('llm', accountsOf(settings, 'llm'), (account) => createChatClient(account));
-  const prepared = createPreparedPhrases(healthiest(providers));
+  const prepared = createPreparedPhrases(healthyVoice(providers));
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
 
   function createDetector() {
@@ -169,25 +168,6 @@ function deadlinesOf({ fallbacks }: PipelineSettings): PipelineTimeouts {
     ...(fallbacks?.stt.length ? { sttMs: DEADLINE_MS } : {}),
     ...(fallbacks?.llm.length ? { llmMs: DEADLINE_MS } : {}),
     ...(fallbacks?.tts.length ? { ttsMs: DEADLINE_MS } : {}),
-  };
-}
-
-/** TTS for audio that is used by later calls: the first healthy provider. */
-function healthiest({ tts, health }: PipelineProviders): VoiceOfPhrases {
-  const chosen = () => tts.find((provider) => !health.isOpen(provider)) ?? tts[0];
-  function openWith(provider: Provider<TextToSpeech>, port: TextToSpeech): Pick<TextToSpeech, 'open'> {
-    return {
-      open: (options, events) => port.open({ ...options, settings: settingsFor(provider, options.settings) }, events),
-    };
-  }
-  return {
-    number: () => chosen().number,
-    open: (options, events) => openWith(chosen(), chosen().port).open(options, events),
-    forCall() {
-      const provider = chosen();
-      const connection = provider.port.forCall?.();
-      return { ...openWith(provider, connection ?? provider.port), close: () => connection?.close() };
-    },
   };
 }
 
