@@ -31,10 +31,12 @@ const STEP_FIELDS: Record<keyof AttemptStep, 1> = { number: 1, redelivery: 1, st
 export function createWebhookAttempts(database: WebhooksDatabase) {
   const attempts = database.webhookAttempts;
   const documents = driverCollection<WebhookAttemptDocument>(database, attempts);
+  const deliveries = driverCollection<WebhookDeliveryDocument>(database, database.webhookDeliveries);
 
-  function steps(callId: string): Promise<AttemptStep[]> {
-    return attempts.find({ callId }, STEP_FIELDS).sort({ number: 1 }).lean<AttemptStep[]>().exec();
-  }
+  const storedSteps = (callId: string) =>
+    documents.find<AttemptStep>({ callId }, { projection: STEP_FIELDS }).sort({ number: 1 }).toArray();
+  const findDelivery = (callId: string) =>
+    deliveries.findOne<BegunDelivery>({ _id: callId }, { projection: { callId: 1, firstAttemptAt: 1 } });
 
   return {
     /** Lists all attempts of a call's deliveries, in order. With headers and bodies, they may have 2 MB. */
@@ -43,13 +45,15 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
     },
 
     /** Lists what decides the next attempt of a call's deliveries, in order. */
-    steps,
+    async steps(callId: string): Promise<AttemptStep[]> {
+      const [rows, delivery] = await Promise.all([storedSteps(callId), findDelivery(callId)]);
+      return [...unstoredAttempt(delivery, rows), ...rows];
+    },
 
-    /** Lists the same, with a first attempt that has no row yet. */
-    async stepsOf({ callId, firstAttemptAt }: WebhookDeliveryDocument): Promise<AttemptStep[]> {
-      const rows = await steps(callId);
-      const isUnstored = firstAttemptAt !== undefined && rows[0]?.number !== 1;
-      return isUnstored ? [{ number: 1, startedAt: firstAttemptAt }, ...rows] : rows;
+    /** Lists the same for a delivery that was read already. */
+    async stepsOf(delivery: BegunDelivery): Promise<AttemptStep[]> {
+      const rows = await storedSteps(delivery.callId);
+      return [...unstoredAttempt(delivery, rows), ...rows];
     },
 
     /**
@@ -57,13 +61,10 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
      * @param most maximum number of attempts
      */
     async latest(callId: string, most: number): Promise<WebhookAttemptDocument[]> {
-      const rows = await attempts
-        .find({ callId }, WITHOUT_HEADERS)
-        .sort({ number: -1 })
-        .limit(most)
-        .lean<WebhookAttemptDocument[]>()
-        .exec();
-      return rows.toReversed();
+      const found = documents.find({ callId }, { projection: WITHOUT_HEADERS }).sort({ number: -1 }).limit(most);
+      const [rows, delivery] = await Promise.all([found.toArray(), findDelivery(callId)]);
+      // Of more rows than these, the first one is not shown.
+      return [...(rows.length < most ? unstoredAttempt(delivery, rows.toReversed()) : []), ...rows.toReversed()];
     },
 
     /** Counts the attempts by call id. */
@@ -144,6 +145,22 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       }
     },
   };
+}
+
+/** The part of a delivery that says when its first attempt began. */
+export type BegunDelivery = Pick<WebhookDeliveryDocument, 'callId' | 'firstAttemptAt'>;
+
+/**
+ * Returns the first attempt of a delivery if it has no row yet.
+ * @param rows the first attempts that have rows, in order
+ */
+export function unstoredAttempt(
+  delivery: BegunDelivery | null,
+  rows: readonly Pick<AttemptStep, 'number'>[],
+): WebhookAttemptDocument[] {
+  if (delivery?.firstAttemptAt === undefined || rows[0]?.number === 1) return [];
+  const { callId, firstAttemptAt: startedAt } = delivery;
+  return [{ _id: attemptId(callId, 1), callId, number: 1, startedAt }];
 }
 
 function attemptId(callId: string, number: number): string {

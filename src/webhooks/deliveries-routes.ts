@@ -4,7 +4,7 @@ import { ServiceError } from '../kernel/errors.js';
 import { completionEventId, type Mode } from '../kernel/ids.js';
 import { joinDocuments } from '../platform/mongo/raw-document.js';
 import type { AttemptStep, WebhookAttemptDocument } from './model.js';
-import type { WebhookAttempts } from './attempts.js';
+import { unstoredAttempt, type WebhookAttempts } from './attempts.js';
 import type { DeliveryHead, WebhookDeliveries } from './deliveries.js';
 import type { FailingEndpoint, WebhookFailures } from './failures.js';
 import { nextDeliveryStep } from './schedule.js';
@@ -74,7 +74,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       ]);
       const [counts, byId] = await withDeadline(listDeadlineOf(ctx), related);
       return pageResponse(cursors, list, page, (delivery) => ({
-        ...deliveryView(delivery, counts.get(delivery.callId) ?? 0),
+        ...deliveryView(delivery, Math.max(counts.get(delivery.callId) ?? 0, delivery.firstAttemptAt ? 1 : 0)),
         ...omitUndefined({ call: byId.get(delivery.callId) }),
       }));
     },
@@ -89,11 +89,11 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       };
       const found = await withDeadline(deadline, largeDocuments.read(principal, createSignal, read));
       if (found === null) throw noDelivery();
-      return largeDocuments.convert(principal, createSignal, found, ([delivery, rows]) => ({
-        ...deliveryView(delivery, rows.length),
-        body: delivery.body,
-        attempt_log: rows.map(attemptDetailView),
-      }));
+      return largeDocuments.convert(principal, createSignal, found, ([delivery, stored]) => {
+        const rows = [...unstoredAttempt(delivery, stored), ...stored];
+        const attempt_log = rows.map(attemptDetailView);
+        return { ...deliveryView(delivery, rows.length), body: delivery.body, attempt_log };
+      });
     },
 
     async listFailingWebhooks({ ctx, principal: { account, mode } }) {
@@ -108,7 +108,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       if (delivery.erasedAt)
         throw new ServiceError('CONFLICT', 'The data of this call was erased, so its webhook cannot be redelivered.');
       const { redeliveries: known = 0 } = delivery;
-      const rows = await withDeadline(deadlineOf(ctx), attempts.steps(callId));
+      const rows = await withDeadline(deadlineOf(ctx), attempts.stepsOf(delivery));
       const latest = nextDeliveryStep(rows, known, Date.now()).step;
       const isOver = latest === 'delivered' || latest === 'exhausted' || isAbandoned(delivery, rows);
       if (!isOver && known === 0) {

@@ -64,6 +64,27 @@ describe('webhook deliveries', () => {
     }
   });
 
+  it('show a first attempt without a row, and may be redelivered five minutes after it', async () => {
+    const owner = await service.customer(0);
+    const callId = await failedDelivery(owner);
+    await service.database.webhookAttempts.deleteMany({ callId });
+    const deliveries = service.database.webhookDeliveries;
+    const beganAt = async (firstAttemptAt: Date) =>
+      deliveries.updateOne({ _id: callId }, { $set: { firstAttemptAt }, $unset: { state: '' } });
+    await beganAt(new Date());
+    const list = listOf(await api.get('/webhook_deliveries', owner.liveKey));
+    expect(list.data).toMatchObject([{ call_id: callId, state: 'pending', attempts: 1 }]);
+    const { json } = await api.get(`/webhook_deliveries/${callId}`, owner.liveKey);
+    expect(json).toMatchObject({ attempts: 1, attempt_log: [{ number: 1, redelivery: 0 }] });
+    expect((await api.get(`/calls/${callId}`, owner.liveKey)).json).toMatchObject({
+      webhook_attempts: [{ number: 1 }],
+    });
+    expectError(await api.post(`/webhook_deliveries/${callId}/redeliver`, owner.liveKey), 409, 'CONFLICT');
+    await beganAt(new Date(Date.now() - 6 * 60_000));
+    const redelivered = await api.post(`/webhook_deliveries/${callId}/redeliver`, owner.liveKey);
+    expect(redelivered.json).toEqual({ call_id: callId, redelivery: 1 });
+  });
+
   it('are listed with their calls, which only their account and mode see, and without the numbers of erased ones', async () => {
     const owner = await service.customer(0);
     const callId = await failedDelivery(owner);
