@@ -49,9 +49,8 @@ export function createBindingRows(database: TelephonyDatabase) {
       if (!isDuplicateKey(error)) throw error;
       // Another process inserted a row for this call first, or the carrier's call is bound to another of our calls. In
       // the second case this call has no row. Return a closed row, which is not stored.
+      if (change !== undefined) await documents.updateOne({ _id, carrierSid: row.carrierSid }, change);
       const stored = await find(_id);
-      const isSame = stored?.carrierSid === row.carrierSid;
-      if (isSame && change !== undefined) await documents.updateOne({ _id, carrierSid: row.carrierSid }, change);
       return stored ? remember(stored) : { _id, ...row, carrierSid: closedSid(_id), closed: true };
     }
   }

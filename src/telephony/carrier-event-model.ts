@@ -2,7 +2,7 @@ import { Schema } from 'mongoose';
 
 /**
  * A status callback as received, or a dial that the carrier rejected. Late callbacks, and those that change nothing, are
- * stored, too. It contains no phone numbers.
+ * stored, too; only `initiated` of an outbound call is in its binding. It contains no phone numbers.
  */
 export interface CarrierEventDocument {
   /**

@@ -35,11 +35,18 @@ export function createExchange(services: Omit<CarrierServices, 'enterLeg'>): Exc
   const queue = createCallQueue();
   let closed = false;
 
+  function dropLogs(): void {
+    while (logged.length > MAX_LOGGED) {
+      const ended = logged.findIndex(isOver);
+      if (ended === -1) return;
+      for (const call of logged.splice(ended, 1)) clearLogs(call);
+    }
+  }
+
   function remember(live: LiveCall): void {
     calls.set(live.call.sid, live);
     logged.push(live.call);
-    const ended = logged.length > MAX_LOGGED ? logged.findIndex(isOver) : -1;
-    if (ended !== -1) for (const call of logged.splice(ended, 1)) clearLogs(call);
+    dropLogs();
     if (calls.size <= MAX_CALLS) return;
     for (const [sid, { call }] of calls) {
       if (!isOver(call)) continue;

@@ -81,7 +81,7 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
   },
 
   payment: (registry) => {
-    const help = 'Events of paid checkouts: credited, or ignored because they were no top-ups';
+    const help = 'Events of paid checkouts: credited, or ignored because nothing was paid for a top-up';
     const payments = createCounter(registry, { name: 'payment_events_total', help, labels: ['outcome'] });
     return ({ outcome }) => payments.inc({ outcome });
   },
