@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import { createActivities } from '../../activities/create-activities.js';
 import { CallServiceUnavailable, type CallGateway } from '../../src/calls/gateway.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createIdempotencyKeys } from '../../src/calls/placing/idempotency-keys.js';
 import { createGivenUpCalls } from '../../src/calls/placing/given-up-calls.js';
 import { startCall } from '../../src/calls/placing/start-call.js';
 import { createCallProjection } from '../../src/calls/projection.js';
@@ -137,6 +138,60 @@ describe('a call whose request got a 503', () => {
     expect(ended).toMatchObject({ costMicros: 0 });
     await waitForNoHolds(call.accountId);
   }, 60_000);
+
+  describe('of a key that another request uses, too', () => {
+    /** Starts a call whose response is lost while the database is unavailable. It has begun, but its request gets a 503. */
+    async function loseResponse() {
+      const call = await newCallDocument();
+      const keys = createIdempotencyKeys(service.database);
+      const owner = { accountId: call.accountId, mode: call.mode, key: call._id };
+      const { row } = await keys.claim(owner, { bodyHash: 'h', callId: call._id });
+      const database = { isDown: true, asked: 0 };
+      const projection = {
+        giveUp(callId: string) {
+          if (database.isDown) return Promise.reject(new Error('away'));
+          database.asked += 1;
+          return createCallProjection(service.database).giveUp(callId);
+        },
+      };
+      const hungUp: string[] = [];
+      const gateway = {
+        hangUp(callId: string, signal: Parameters<CallGateway['hangUp']>[1]) {
+          hungUp.push(signal.cause);
+          return service.gateway.hangUp(callId, signal);
+        },
+      };
+      const deps = {
+        ...starter(async (input, deadline) => {
+          await service.gateway.start(input, deadline);
+          throw new CallServiceUnavailable();
+        }),
+        givenUpCalls: createGivenUpCalls({ projection, gateway, logger }),
+      };
+      const terms = { mayHangUp: () => keys.disown(row, 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN') };
+      await expect(startCall(deps, call, Date.now() + 10_000, terms)).rejects.toBeInstanceOf(CallServiceUnavailable);
+      return { row, owner, keys, hungUp, database };
+    }
+    const placed = { status: 200, body: {} };
+
+    it('goes ahead if the other request got a 200 for it', async () => {
+      const { row, keys, hungUp, database } = await loseResponse();
+      expect(await keys.storeResponse(row, placed)).toBe('stored');
+      database.isDown = false;
+      await eventually(async () => database.asked > 0);
+      await sleep(500);
+      expect(hungUp).toEqual([]);
+    }, 60_000);
+
+    it('is hung up if no request got one, and the other one gets another call', async () => {
+      const { row, owner, keys, hungUp, database } = await loseResponse();
+      database.isDown = false;
+      await eventually(async () => hungUp.length > 0);
+      expect(hungUp).toEqual(['expired']);
+      expect(await keys.storeResponse(row, placed)).toBe('moved');
+      expect(await keys.find(owner)).toMatchObject({ callId: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN' });
+    }, 60_000);
+  });
 });
 
 it('a call that is hung up because its request got a 503 is not billed, even if it was answered', () => {

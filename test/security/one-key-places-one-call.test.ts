@@ -50,3 +50,30 @@ describe('a request whose rejection is certain before its call is started', () =
     expect((await keys.find(owner))?.answerStatus).toBeUndefined();
   });
 });
+
+describe('a key', () => {
+  const DAY_MS = 24 * 60 * 60_000;
+
+  it('is kept for 24 hours after its response, and while a call is being placed for it', async () => {
+    const keys = createIdempotencyKeys(service.database);
+    const owner = { accountId: customer.account._id, mode: 'live' as const, key: 'slow' };
+    const { row } = await keys.claim(owner, { bodyHash: 'h', callId: 'call_6' });
+    const almostOver = async () =>
+      service.database.idempotencyKeys.updateOne({ _id: row._id }, { expiresAt: new Date(Date.now() + 1_000) });
+    const leftMs = async () => Number((await keys.find(owner))?.expiresAt) - Date.now();
+    await almostOver();
+    expect((await keys.claim(owner, { bodyHash: 'h', callId: 'call_7' })).created).toBe(false);
+    expect(await leftMs()).toBeGreaterThan(DAY_MS - 60_000);
+    await almostOver();
+    expect(await keys.assignNewCall(row, 'call_8')).toBe('call_8');
+    expect(await leftMs()).toBeGreaterThan(DAY_MS - 60_000);
+    await almostOver();
+    const renewed = { ...row, callId: 'call_8' };
+    expect(await keys.storeResponse(renewed, { status: 200, body: {} })).toBe('stored');
+    expect(await leftMs()).toBeGreaterThan(DAY_MS - 60_000);
+    // A repeat of an answered request does not keep the key.
+    await almostOver();
+    await keys.claim(owner, { bodyHash: 'h', callId: 'call_9' });
+    expect(await leftMs()).toBeLessThan(60_000);
+  });
+});

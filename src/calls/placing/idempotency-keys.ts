@@ -41,6 +41,13 @@ export function createIdempotencyKeys(database: CallsDatabase) {
     return replaced.modifiedCount === 1;
   }
 
+  /** Keeps an unanswered row for as long as a new one, so that it does not expire while its call is being placed. */
+  async function keep({ _id, answerStatus }: IdempotencyKeyDocument, expiresAt: Date): Promise<boolean> {
+    if (answerStatus !== undefined) return true;
+    const kept = await idempotencyKeys.updateOne({ _id, expiresAt: { $gt: new Date() } }, { $max: { expiresAt } });
+    return kept.matchedCount === 1;
+  }
+
   return {
     /** Finds the row of a key unless it has expired. */
     find,
@@ -63,7 +70,7 @@ export function createIdempotencyKeys(database: CallsDatabase) {
           ...claim,
           ...(response && storedForm(response)),
           createdAt: now,
-          expiresAt: new Date(now.getTime() + IDEMPOTENCY_KEY_RETENTION_MS),
+          expiresAt: newExpiry(now),
         };
         try {
           await idempotencyKeys.create(row);
@@ -72,7 +79,7 @@ export function createIdempotencyKeys(database: CallsDatabase) {
           if (!isDuplicateKey(error)) throw error;
         }
         const existing = await find(owner);
-        if (existing) return { row: existing, created: false };
+        if (existing && (await keep(existing, row.expiresAt))) return { row: existing, created: false };
         if (await replaceExpired(row, now)) return { row, created: true };
       }
       throw new Error(`An idempotency key could not be claimed in ${MAX_CLAIM_ATTEMPTS} attempts.`);
@@ -83,11 +90,11 @@ export function createIdempotencyKeys(database: CallsDatabase) {
      * only one succeeds.
      * @returns the key's call id after the attempt
      */
-    async assignNewCall(row: IdempotencyKeyDocument, newCallId: string): Promise<string> {
+    async assignNewCall(row: Pick<IdempotencyKeyDocument, '_id' | 'callId'>, newCallId: string): Promise<string> {
       const { _id, callId } = row;
       await idempotencyKeys.updateOne(
         { _id, callId, answerStatus: { $exists: false } },
-        { $set: { callId: newCallId } },
+        { $set: { callId: newCallId, expiresAt: newExpiry() } },
       );
       const existing = await idempotencyKeys.findById(_id).lean<IdempotencyKeyDocument>();
       return existing?.callId ?? callId;
@@ -101,14 +108,32 @@ export function createIdempotencyKeys(database: CallsDatabase) {
       await idempotencyKeys.collection.updateMany({ callId }, { $set: { bodyHash: '' } });
     },
 
-    /** Stores the response for a key's call, unless one is already stored. */
-    async storeResponse(row: IdempotencyKeyDocument, response: StorableResponse): Promise<void> {
-      await idempotencyKeys.updateOne(
-        { _id: row._id, callId: row.callId, answerStatus: { $exists: false } },
-        { $set: storedForm(response) },
+    /**
+     * Takes a call without a stored response off its key, so that a repeated request gets another call.
+     * @returns false if a response that names the call is stored
+     */
+    async disown({ _id, callId }: IdempotencyKeyDocument, newCallId: string): Promise<boolean> {
+      await this.assignNewCall({ _id, callId }, newCallId);
+      return (await idempotencyKeys.exists({ _id, callId })) === null;
+    },
+
+    /**
+     * Stores the response for a key's call for 24 hours, unless one is already stored.
+     * @returns `moved` if the key has another call meanwhile
+     */
+    async storeResponse(row: IdempotencyKeyDocument, response: StorableResponse): Promise<'stored' | 'moved'> {
+      const { _id, callId } = row;
+      const stored = await idempotencyKeys.updateOne(
+        { _id, callId, answerStatus: { $exists: false } },
+        { $set: { ...storedForm(response), expiresAt: newExpiry() } },
       );
+      return stored.matchedCount === 1 || (await idempotencyKeys.exists({ _id, callId })) !== null ? 'stored' : 'moved';
     },
   };
+}
+
+function newExpiry(now = new Date()): Date {
+  return new Date(now.getTime() + IDEMPOTENCY_KEY_RETENTION_MS);
 }
 
 function storedForm({ status, body }: StorableResponse) {

@@ -9,7 +9,7 @@ import type { IdempotencyKeys } from './idempotency-keys.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 import type { Principal } from '../../identity/access/principal.js';
-import { withDeadline } from '../../platform/http/deadline.js';
+import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import { decideWithinLimits, type DecisionLimitDeps } from './decision-limits.js';
 import { predictRejection, type Prediction, type PredictRejectionDeps } from './predict-rejection.js';
 import { createOutboundRequest, type OutboundDeps } from './outbound-request.js';
@@ -67,8 +67,7 @@ async function placeWithoutKey(deps: PlacingDeps, input: PlaceCallInput): Promis
   const callId = newCallId();
   const prediction = await predictReservation(deps, input, call);
   const reservation =
-    prediction.rejection ??
-    (await startWithinLimits(deps, input, createRequestDocument(callId, call), prediction.ledgerEpoch));
+    prediction.rejection ?? (await startWithinLimits(deps, input, createRequestDocument(callId, call), prediction));
   const rejection = reservationError(reservation);
   if (rejection) throw rejection;
   return successResponse(callId);
@@ -114,12 +113,19 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
   // The call of an existing key may have been rejected. Then try once more with the next call_id.
   for (let mayRetry = !claim.created; ; mayRetry = false) {
     const document = createRequestDocument(row.callId, call);
-    const reservation = await startWithinLimits(deps, input, document, predicted?.ledgerEpoch);
+    const claimed = row;
+    const mayHangUp = () => keys.disown(claimed, newCallId());
+    const terms = { ledgerEpoch: predicted?.ledgerEpoch, mayHangUp };
+    const reservation = await startWithinLimits(deps, input, document, terms);
     const rejection = reservationError(reservation);
     if (rejection === undefined) {
       const response = successResponse(row.callId);
-      // If storing the response fails, the call still goes ahead, and a repeated request finds it.
-      await withDeadline(deadline, keys.storeResponse(row, response)).catch(() => undefined);
+      // If storing the response fails, the call still goes ahead, and a repeated request finds it. But a request that got 503
+      // for this call may be about to hang it up, which it does not once the response is stored.
+      const outcome = await withDeadline(deadline, keys.storeResponse(row, response)).catch(() =>
+        claim.created ? 'stored' : 'moved',
+      );
+      if (outcome === 'moved') throw serviceUnavailable();
       return response;
     }
     if (isStored(rejection)) {
@@ -140,6 +146,12 @@ function errorResponse(error: ServiceError): { status: number; body: StoredError
   return { status: ERRORS[error.code].status, body: storedError(error) };
 }
 
+/** As for `startCall`. */
+interface StartTerms {
+  ledgerEpoch?: number | undefined;
+  mayHangUp?: () => Promise<boolean>;
+}
+
 /** Rejects a new call before anything is stored or started, if its reservation is sure to fail. */
 function predictReservation(
   deps: PlacingDeps,
@@ -153,9 +165,9 @@ function startWithinLimits(
   deps: PlacingDeps,
   input: PlaceCallInput,
   document: CallRequestDocument,
-  ledgerEpoch: number | undefined,
+  terms: StartTerms,
 ): Promise<ReservationResult> {
-  return decideWithinLimits(deps, input.principal, document, () => countAndStart(deps, input, document, ledgerEpoch));
+  return decideWithinLimits(deps, input.principal, document, () => countAndStart(deps, input, document, terms));
 }
 
 /**
@@ -166,7 +178,7 @@ function countAndStart(
   deps: PlacingDeps,
   { principal, deadline, onCallId }: PlaceCallInput,
   document: CallRequestDocument,
-  ledgerEpoch: number | undefined,
+  { ledgerEpoch, mayHangUp }: StartTerms,
 ): Promise<ReservationResult> {
   const { account, mode } = principal;
   onCallId?.(document._id);
@@ -185,6 +197,7 @@ function countAndStart(
     },
     remove: () => deps.dialGate.withdraw(dial),
     ledgerEpoch,
+    mayHangUp,
   });
 }
 

@@ -35,6 +35,7 @@ export interface CallStarter {
  * @param deadline ms since the epoch. Until then the call is accepted, rejected or given up. A call whose client gets
  * 503 is neither dialed nor billed. With too little time left, nothing is started.
  * @param terms.onGivenUp runs, perhaps later, if the call was given up before it could begin
+ * @param terms.mayHangUp asked before the call is hung up if it has begun although this request got 503
  * @param terms.ledgerEpoch epoch of the ledger account, if it was read before
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
@@ -42,9 +43,9 @@ export async function startCall(
   deps: CallStarter,
   requested: CallRequestDocument,
   deadline: number,
-  terms: { onGivenUp?: () => Promise<void>; ledgerEpoch?: number | undefined } = {},
+  terms: { onGivenUp?: () => Promise<void> } & Pick<CallCounts, 'mayHangUp' | 'ledgerEpoch'> = {},
 ): Promise<ReservationResult> {
-  const { onGivenUp = () => Promise.resolve(), ledgerEpoch } = terms;
+  const { onGivenUp = () => Promise.resolve(), mayHangUp, ledgerEpoch } = terms;
   // Check the remaining time before anything is stored, because without enough time the call is not started.
   requireReservationTime(deps.config, deadline);
   const { request, isNew } = await withDeadline(deadline, storeOrFindRequest(deps.requests, requested));
@@ -59,7 +60,8 @@ export async function startCall(
   } catch (error) {
     if (!(error instanceof CallServiceUnavailable)) throw error;
     // The workflow may have started, or may still start, although no response arrived.
-    if ((await deps.givenUpCalls.giveUp(request._id, deadline, onGivenUp)) === 'begun') return { outcome: 'granted' };
+    const decision = await deps.givenUpCalls.giveUp(request._id, deadline, { onGivenUp, mayHangUp });
+    if (decision === 'begun') return { outcome: 'granted' };
     throw error;
   }
 }
@@ -70,6 +72,7 @@ interface CallCounts {
   add: () => Promise<void>;
   remove: () => Promise<void>;
   /** As for {@link startCall}. */
+  mayHangUp?: (() => Promise<boolean>) | undefined;
   ledgerEpoch?: number | undefined;
 }
 
@@ -89,8 +92,8 @@ export async function countAndStartCall(
   requireReservationTime(deps.config, deadline);
   await withDeadline(deadline, counts.add());
   try {
-    const { remove: onGivenUp, ledgerEpoch } = counts;
-    const reservation = await startCall(deps, requested, deadline, { onGivenUp, ledgerEpoch });
+    const { remove: onGivenUp, mayHangUp, ledgerEpoch } = counts;
+    const reservation = await startCall(deps, requested, deadline, { onGivenUp, mayHangUp, ledgerEpoch });
     if (reservationError(reservation) !== undefined)
       await withDeadline(deadline, counts.remove()).catch(() => undefined);
     return reservation;
