@@ -30,6 +30,11 @@ const ATTEMPT_MS = 3_000;
 const PAUSE_MS = 250;
 /** Time before the deadline that is reserved for recording that the call is given up. */
 const GIVE_UP_RESERVE_MS = 1_000;
+/**
+ * This long after its deadline, a response no longer reaches the carrier: the process was frozen, and the carrier has asked
+ * another one, which may have continued the call.
+ */
+const LATE_MS = 2_000;
 /** How long we try to record that the call is given up, even after the response to the carrier. */
 const RECORD_FOR_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
@@ -37,7 +42,7 @@ const LONGEST_PAUSE_MS = 5_000;
 /**
  * Returns a function that decides an instruction for the carrier despite temporary failures of Temporal and MongoDB. It
  * retries until shortly before the deadline, then gives the call up: the remote party hears an apology, and the call
- * ends as media_failed.
+ * ends as media_failed. A process that was frozen meanwhile gives up nothing.
  */
 export function createDecideWithRetries(deps: DecideWithRetriesDeps) {
   const { logger } = deps;
@@ -53,9 +58,10 @@ export function createDecideWithRetries(deps: DecideWithRetriesDeps) {
     } catch (error) {
       logger.error(
         { callId, requestId: context.requestId, err: error },
-        'call given up: no instruction could be decided before the deadline',
+        'no instruction could be decided before the deadline',
       );
-      if (!isConversationOver) await giveUp(deps, call);
+      const isLate = Date.now() > context.deadline + LATE_MS;
+      if (!isConversationOver && !isLate) await giveUp(deps, call);
       return CANNOT_CONNECT;
     }
   };
