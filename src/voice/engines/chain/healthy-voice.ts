@@ -4,8 +4,8 @@ import type { TextToSpeech } from '../pipeline/ports.js';
 import type { VoiceOfPhrases } from '../pipeline/prepared-phrases.js';
 
 /**
- * TTS for audio that is used by later calls: the first healthy provider. These requests belong to no account, and count like
- * those of another one, so they leave a provider that fails for them.
+ * TTS for audio that is used by later calls: the first healthy provider. These requests belong to no account, so they leave a
+ * provider that fails for them, and move no calls.
  */
 export function healthyVoice({ tts, health }: Pick<PipelineProviders, 'tts' | 'health'>): VoiceOfPhrases {
   const chosen = () => tts.find((provider) => !health.isOpen(provider)) ?? tts[0];

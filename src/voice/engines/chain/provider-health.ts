@@ -71,6 +71,9 @@ export function createProviderHealth(now: () => number = () => performance.now()
      */
     record(id: ProviderId, type: CircuitEvent['type'], by = NO_CALL): void {
       recordForAccount(id, type, by);
+      // Requests outside of calls are made for an agent's voice and language, so their failures say nothing about others.
+      const isOutside = by.accountId === NO_CALL.accountId && (type === 'failed' || type === 'rejected');
+      if (isOutside) return;
       circuits.set(keyOf(id), reduceCircuit(circuitOf(id), { type, atMs: now(), by }));
     },
   };
