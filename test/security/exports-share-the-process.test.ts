@@ -21,7 +21,8 @@ async function fillLedger({ database }: Service, { account }: Customer, mode: Mo
   const id = ledgerAccountId(account._id, mode);
   const entries = Array.from({ length: CALLS }, (_, n) => {
     const common = { ledgerAccountId: id, callId: `call_${n}`, microsPerSecond: 2_500, spendDay: 1, epoch: 0 };
-    const at = Date.now() - n * 1_000;
+    // Before the requests: some seem to have begun up to 28 s ago.
+    const at = Date.now() - 60_000 - n * 1_000;
     return [
       { ...common, _id: `H${id}-${n}~0`, type: 'hold', amountMicros: 150_000, at: new Date(at) },
       {
