@@ -42,13 +42,10 @@ export function createAttemptResults(deps: {
   }
 
   /** Records that the worker of an attempt died. `failedAt` is in ms since the epoch. */
-  async function interrupt(
-    { callId, firstAttemptAt }: WebhookDeliveryDocument,
-    number: number,
-    failedAt: number,
-  ): Promise<void> {
+  async function interrupt(delivery: WebhookDeliveryDocument, number: number, failedAt: number): Promise<void> {
+    const { callId } = delivery;
     logger.warn({ callId, attempt: number }, 'webhook attempt interrupted: its worker died');
-    const at = { finished: new Date(failedAt), started: number === 1 ? firstAttemptAt : undefined };
+    const at = { finished: new Date(failedAt), started: unstoredStart(delivery, number) };
     await attempts.finish(callId, number, { outcome: 'interrupted' }, at);
   }
 
@@ -58,9 +55,9 @@ export function createAttemptResults(deps: {
     { number, nth }: { number: number; nth: number },
     { delivered, ...response }: SentAttempt,
   ): Promise<WebhookAttemptResult> {
-    const { callId, firstAttemptAt } = delivery;
+    const { callId } = delivery;
     const finishedAt = new Date();
-    const at = { finished: finishedAt, started: number === 1 ? firstAttemptAt : undefined };
+    const at = { finished: finishedAt, started: unstoredStart(delivery, number) };
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...response }, at);
     const outcome = delivered ? 'delivered' : nth >= MAX_ATTEMPTS ? 'exhausted' : 'retry';
     logOutcome(logger, outcome, { callId, attempt: number, ...response });
@@ -75,6 +72,11 @@ export function createAttemptResults(deps: {
   }
 
   return { recordState, interrupt, conclude };
+}
+
+/** When an attempt began that may have no row yet: only the first one. */
+function unstoredStart({ firstAttemptAt }: WebhookDeliveryDocument, number: number): Date | undefined {
+  return number === 1 ? firstAttemptAt : undefined;
 }
 
 /** Logs the outcome of a delivery in one line. Its attempts are stored, and shown to the customer. */

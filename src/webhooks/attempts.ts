@@ -62,9 +62,10 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
      */
     async latest(callId: string, most: number): Promise<WebhookAttemptDocument[]> {
       const found = documents.find({ callId }, { projection: WITHOUT_HEADERS }).sort({ number: -1 }).limit(most);
-      const [rows, delivery] = await Promise.all([found.toArray(), findDelivery(callId)]);
+      const [newestFirst, delivery] = await Promise.all([found.toArray(), findDelivery(callId)]);
+      const rows = newestFirst.toReversed();
       // Of more rows than these, the first one is not shown.
-      return [...(rows.length < most ? unstoredAttempt(delivery, rows.toReversed()) : []), ...rows.toReversed()];
+      return [...(rows.length < most ? unstoredAttempt(delivery, rows) : []), ...rows];
     },
 
     /** Counts the attempts by call id. */

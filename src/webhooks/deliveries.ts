@@ -56,7 +56,7 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       state: 'delivered' | 'failed' | undefined,
       lastAttemptAt: Date,
     ): Promise<DeliveryHead | null> {
-      const updates: Record<string, mongo.UpdateFilter<WebhookDeliveryDocument>> = {
+      const updates: Record<'delivered' | 'failed' | 'pending', mongo.UpdateFilter<WebhookDeliveryDocument>> = {
         delivered: {
           $set: { lastAttemptAt, state: 'delivered', deliveredAt: lastAttemptAt },
           $unset: { failedAt: '' },
@@ -64,7 +64,7 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
         failed: { $set: { lastAttemptAt, state: 'failed', failedAt: lastAttemptAt } },
         pending: { $set: { lastAttemptAt }, $unset: { state: '' } },
       };
-      const update = updates[state ?? 'pending'] ?? {};
+      const update = updates[state ?? 'pending'];
       return documents.findOneAndUpdate({ _id: callId }, update, { returnDocument: 'after', projection: { body: 0 } });
     },
 

@@ -45,6 +45,12 @@ const starter = (start: CallGateway['start']) => ({
   ...decisionsOf(service),
 });
 
+/** Starts the call, but its response does not arrive. */
+const startAndLoseResponse: CallGateway['start'] = async (input, deadline) => {
+  await service.gateway.start(input, deadline);
+  throw new CallServiceUnavailable();
+};
+
 /** Counts the calls of an account that its clients can see. */
 const visibleCalls = (accountId: string) => service.database.calls.countDocuments({ accountId });
 
@@ -95,10 +101,7 @@ describe('a call whose request got a 503', () => {
 
   it('was never placed: a placed call gets its 200, even if the response of its workflow is lost', async () => {
     const call = await newCallDocument();
-    const deps = starter(async (input, deadline) => {
-      await service.gateway.start(input, deadline);
-      throw new CallServiceUnavailable();
-    });
+    const deps = starter(startAndLoseResponse);
     const result = await startCall(deps, call, Date.now() + 10_000).catch(() => 'ask again');
     expect({ result, visibleCalls: await visibleCalls(call.accountId) }).toEqual({
       result: { outcome: 'granted' },
@@ -122,10 +125,7 @@ describe('a call whose request got a 503', () => {
       },
     };
     const deps = {
-      ...starter(async (input, deadline) => {
-        await service.gateway.start(input, deadline);
-        throw new CallServiceUnavailable();
-      }),
+      ...starter(startAndLoseResponse),
       givenUpCalls: createGivenUpCalls({ projection, gateway, logger }),
     };
     await expect(startCall(deps, call, Date.now() + 10_000)).rejects.toBeInstanceOf(CallServiceUnavailable);
@@ -162,10 +162,7 @@ describe('a call whose request got a 503', () => {
         },
       };
       const deps = {
-        ...starter(async (input, deadline) => {
-          await service.gateway.start(input, deadline);
-          throw new CallServiceUnavailable();
-        }),
+        ...starter(startAndLoseResponse),
         givenUpCalls: createGivenUpCalls({ projection, gateway, logger }),
       };
       const terms = { mayHangUp: () => keys.disown(row, 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN') };

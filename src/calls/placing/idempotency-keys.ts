@@ -48,6 +48,14 @@ export function createIdempotencyKeys(database: CallsDatabase) {
     return kept.matchedCount === 1;
   }
 
+  /** Gives an unanswered key another call, unless it has one already. */
+  async function move({ _id, callId }: IdempotencyKeyDocument, newCallId: string): Promise<void> {
+    await idempotencyKeys.updateOne(
+      { _id, callId, answerStatus: { $exists: false } },
+      { $set: { callId: newCallId, expiresAt: newExpiry() } },
+    );
+  }
+
   return {
     /** Finds the row of a key unless it has expired. */
     find,
@@ -90,12 +98,9 @@ export function createIdempotencyKeys(database: CallsDatabase) {
      * only one succeeds.
      * @returns the key's call id after the attempt
      */
-    async assignNewCall(row: Pick<IdempotencyKeyDocument, '_id' | 'callId'>, newCallId: string): Promise<string> {
+    async assignNewCall(row: IdempotencyKeyDocument, newCallId: string): Promise<string> {
       const { _id, callId } = row;
-      await idempotencyKeys.updateOne(
-        { _id, callId, answerStatus: { $exists: false } },
-        { $set: { callId: newCallId, expiresAt: newExpiry() } },
-      );
+      await move(row, newCallId);
       const existing = await idempotencyKeys.findById(_id).lean<IdempotencyKeyDocument>();
       return existing?.callId ?? callId;
     },
@@ -112,8 +117,9 @@ export function createIdempotencyKeys(database: CallsDatabase) {
      * Takes a call without a stored response off its key, so that a repeated request gets another call.
      * @returns false if a response that names the call is stored
      */
-    async disown({ _id, callId }: IdempotencyKeyDocument, newCallId: string): Promise<boolean> {
-      await this.assignNewCall({ _id, callId }, newCallId);
+    async disown(row: IdempotencyKeyDocument, newCallId: string): Promise<boolean> {
+      const { _id, callId } = row;
+      await move(row, newCallId);
       return (await idempotencyKeys.exists({ _id, callId })) === null;
     },
 
