@@ -69,6 +69,8 @@ describe('webhook deliveries', () => {
     const callId = await failedDelivery(owner);
     await service.database.webhookAttempts.deleteMany({ callId });
     const deliveries = service.database.webhookDeliveries;
+    // Nothing listens there: the redelivery must not be received among those of other tests.
+    await deliveries.updateOne({ _id: callId }, { $set: { url: 'http://127.0.0.1:9/done' } });
     const beganAt = async (firstAttemptAt: Date) =>
       deliveries.updateOne({ _id: callId }, { $set: { firstAttemptAt }, $unset: { state: '' } });
     await beganAt(new Date());
