@@ -66,6 +66,8 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
         await bindCarrierCall(deps.bindings, request._id, call);
       },
       remove: () => deps.dialGate.withdrawReceived(received),
+      // The carrier ends a call that gets 503, unless it has delivered the webhook again meanwhile and got its stream.
+      mayHangUp: () => Promise.resolve(false),
     };
     const reservation = await decideWithinLimits(deps, { account, mode }, request, () =>
       countAndStartCall(deps, request, deadline, counts),
