@@ -26,6 +26,8 @@ export function createCallRun(input: CallInput) {
     reservation: undefined as ReservationResult | undefined,
     /** Seconds of talk held so far. */
     heldSeconds: 0,
+    /** Number of the next window to hold. */
+    nextWindow: 1,
     /** Why the last hold was rejected; undefined if none was. */
     holdRejection: undefined as HoldResult['refusal'],
     billedSeconds: undefined as number | undefined,

@@ -40,8 +40,8 @@ async function runCall(call: CallRun): Promise<void> {
   call.apply({ type: 'reserved', now: Date.now() });
   if (outbound && slot && !isFinal(call.state)) await dial(call, slot);
   await waitForAnswer(call);
-  await holdWindows(call);
-  await waitForEnd(call);
+  do await holdWindows(call);
+  while ((await waitForEnd(call)) === 'continues');
   await settleEndedCall(call);
   await notifyCustomer(call);
 }

@@ -1,7 +1,9 @@
 import { condition, patched } from '@temporalio/workflow';
 import { isFinal } from '../src/kernel/call-state.js';
+import { givenUpAt } from '../src/kernel/resumption.js';
 import { carrierActivities } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
+import { isEnding } from './is-ending.js';
 
 /** Timeout for the media server's report after the carrier's `completed`. */
 const MEDIA_WAIT_MS = 5_000;
@@ -9,27 +11,34 @@ const MEDIA_WAIT_MS = 5_000;
 /** Waits for the carrier's final status, 3.5 minutes in all. After each wait the workflow fetches the status. */
 const CARRIER_WAITS_MS = [15_000, 15_000, 30_000, 30_000, 60_000, 60_000];
 
-/** Waits for the carrier's and the media server's reports of the end, which bring the call to its final state. */
-export async function waitForEnd(call: CallRun): Promise<void> {
+/**
+ * Waits for the carrier's and the media server's reports of the end, which bring the call to its final state.
+ * @returns `continues` if the call was given up and another process continues it in a new stream
+ */
+export async function waitForEnd(call: CallRun): Promise<'ended' | 'continues'> {
+  const wasGivenUp = givenUpAt(call.state) !== undefined;
   const hasCarrierEnd = () => call.state.carrierEnd !== undefined || isFinal(call.state);
+  const continues = () => wasGivenUp && !isEnding(call);
   let timesUnknown = 0;
   for (const waitMs of CARRIER_WAITS_MS) {
-    if (await condition(hasCarrierEnd, waitMs)) break;
+    if (await condition(() => hasCarrierEnd() || continues(), waitMs)) break;
     const record = await applyCarrierRecord(call);
-    if (hasCarrierEnd()) break;
+    if (hasCarrierEnd() || continues()) break;
     // The carrier's record may lag behind the call, so a single "not found" proves nothing.
     if (record === undefined && ++timesUnknown > 1) break;
     if (record !== undefined) await hangUpAgain(call);
   }
-  if (!hasCarrierEnd()) return call.apply({ type: 'carrier_lost', now: Date.now() });
-  await waitForMedia(call);
+  if (continues()) return 'continues';
+  if (hasCarrierEnd()) await waitForMedia(call);
+  else call.apply({ type: 'carrier_lost', now: Date.now() });
+  return 'ended';
 }
 
 async function waitForMedia(call: CallRun): Promise<void> {
   if (await condition(() => isFinal(call.state), MEDIA_WAIT_MS)) return;
   // The media server's signals may have been lost while Temporal was unavailable, so read its stored result.
-  const { givenUpAt } = call.state;
-  const known = givenUpAt === undefined ? {} : { givenUpAt };
+  const { givenUpAt: at, givenUpAfter: after } = call.state;
+  const known = at === undefined ? {} : { givenUpAt: at, ...(after === undefined ? {} : { givenUpAfter: after }) };
   const facts = await carrierActivities.readMediaFacts({ callId: call.input.callId, ...known }).catch(() => undefined);
   const now = Date.now();
   if (facts?.startedAt !== undefined) call.apply({ type: 'media_started', at: facts.startedAt, now });

@@ -4,7 +4,7 @@ import type { Activities } from '../activities/create-activities.js';
 import type { EndReason } from '../src/kernel/call-state.js';
 import { carrierActivities, extendWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
-import { isEnding } from './ring.js';
+import { isEnding } from './is-ending.js';
 
 /** Carriers report whole seconds, so the real time of the answer may be up to this much later than the reported one. */
 const CARRIER_CLOCK_STEP_MS = 999;
@@ -12,7 +12,10 @@ const CARRIER_CLOCK_STEP_MS = 999;
 /** Skip the forecast if the window is to be held within this time. */
 const MIN_FORECAST_LEAD_MS = 2_000;
 
-/** Holds money for each window before the previous one ends, and hangs up when the last held second is over. */
+/**
+ * Holds money for each window before the previous one ends, and hangs up when the last held second is over. Returns early if
+ * the call is ending. If it then continues, the next call of this function holds the further windows.
+ */
 export async function holdWindows(call: CallRun): Promise<void> {
   const { answeredAt } = call.state;
   if (answeredAt === undefined || isEnding(call)) return;
@@ -20,14 +23,14 @@ export async function holdWindows(call: CallRun): Promise<void> {
   const clockStart = Math.min(Date.now(), answeredAt + CARRIER_CLOCK_STEP_MS);
   const msUntil = (seconds: number) => Math.max(0, clockStart + seconds * 1_000 - Date.now());
   const ending = () => isEnding(call);
-  if (call.input.direction === 'inbound') limitInbound(call);
+  if (call.input.direction === 'inbound' && call.nextWindow === 1) limitInbound(call);
 
   let endReason: EndReason | undefined;
-  for (let window = 1; endReason === undefined && call.heldSeconds < maxDurationSeconds; window++) {
-    const lastSize = windows[window - 1] ?? 0;
+  while (endReason === undefined && call.heldSeconds < maxDurationSeconds) {
+    const lastSize = windows[call.nextWindow - 1] ?? 0;
     const endsAt = clockStart + call.heldSeconds * 1_000;
     if (await condition(ending, Math.max(1, endsAt - Date.now() - forecastLeadMs(lastSize)))) return;
-    endReason = await holdNextWindow(call, window, { holdAt: endsAt - extensionLeadMs(lastSize), endsAt });
+    endReason = await holdNextWindow(call, { holdAt: endsAt - extensionLeadMs(lastSize), endsAt });
     if (ending()) return;
   }
   const endSeconds = Math.min(call.heldSeconds, maxDurationSeconds);
@@ -43,7 +46,6 @@ export async function holdWindows(call: CallRun): Promise<void> {
  */
 async function holdNextWindow(
   call: CallRun,
-  window: number,
   { holdAt, endsAt }: { holdAt: number; endsAt: number },
 ): Promise<EndReason | undefined> {
   const { callId, accountId, maxDurationSeconds, windows } = call.input;
@@ -54,7 +56,7 @@ async function holdNextWindow(
     accountId,
     mode: call.input.mode,
     ...call.placedCall(),
-    window,
+    window: call.nextWindow,
     heldSeconds: call.heldSeconds,
     maxDurationSeconds,
     ...(holdInMs > MIN_FORECAST_LEAD_MS ? { holdInMs } : {}),
@@ -70,6 +72,7 @@ async function holdNextWindow(
   // All attempts failed, for example without a database, so end the call when the seconds held so far are over.
   if (held === 'failed') return 'internal_error';
   call.heldSeconds = held.heldSeconds;
+  call.nextWindow += 1;
   call.holdRejection = held.refusal;
   call.describe();
   return held.last || held.grantedSeconds === 0 ? 'balance_exhausted' : undefined;

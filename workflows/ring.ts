@@ -1,7 +1,8 @@
 import { condition } from '@temporalio/workflow';
-import { isFinal, isTransferred } from '../src/kernel/call-state.js';
+import { isFinal } from '../src/kernel/call-state.js';
 import type { CallRun } from './call-run.js';
 import { applyCarrierRecord } from './ending.js';
+import { isEnding } from './is-ending.js';
 
 /** Added to the ring timeout for our timer, which is only a fallback: the carrier enforces the ring timeout. */
 const CARRIER_MARGIN_MS = 10_000;
@@ -29,14 +30,4 @@ async function waitForStream(call: CallRun, isSettled: () => boolean): Promise<v
   const now = Date.now();
   call.apply({ type: 'media_ended', end: { reason: 'media_failed', at: now, agentAudioPlayed: false }, now });
   call.apply({ type: 'hang_up_requested', cause: 'media_failed', now });
-}
-
-/** Whether the call has ended or can have no (further) conversation. */
-export function isEnding(call: CallRun): boolean {
-  const { state } = call;
-  const streamIsOver = state.mediaEnd !== undefined && !isTransferred(state);
-  const isGivenUp = state.givenUpAt !== undefined;
-  return (
-    isFinal(state) || state.carrierEnd !== undefined || streamIsOver || isGivenUp || state.hangUpCause !== undefined
-  );
 }

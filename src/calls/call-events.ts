@@ -29,8 +29,8 @@ export type CallEvent =
     }
   /** The records show that we never told the carrier what to do with the answered call. */
   | { type: 'found_uninstructed'; freesHoweverEnded?: true; now: number }
-  /** We told the carrier to end the call because of a failure on our side. */
-  | { type: 'given_up'; at: number; now: number }
+  /** We told the carrier to end the call after this stream because of a failure on our side. No number: for good. */
+  | { type: 'given_up'; at: number; after?: number; now: number }
   /** We want the call to end: a cancel request, a timer, or an exhausted balance. */
   | { type: 'hang_up_requested'; cause: EndReason; now: number }
   /** The carrier reported the end, and the wait for the media server's report timed out. */

@@ -5,6 +5,7 @@ import {
   type CarrierEnd,
   type EndReason,
 } from '../kernel/call-state.js';
+import { givenUpAt } from '../kernel/resumption.js';
 
 type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
 
@@ -41,7 +42,7 @@ export function decideOutcome(state: CallState, end: CarrierEnd): CallOutcome {
  * Decides the outcome of a call whose end the carrier never reported. Bills, as an estimate, the time that we measured.
  */
 export function decideOutcomeWithoutCarrier(state: CallState, now: number): CallOutcome {
-  const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? state.givenUpAt ?? now);
+  const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? givenUpAt(state) ?? now);
   const none = { endedAt, billableSeconds: 0, estimated: false };
   if (isGivenUp(state)) return { ...GIVEN_UP, ...none };
   if (failedBeforeAgentSpoke(state) || wasPreventedByUs(state)) {
@@ -138,7 +139,7 @@ function endReasonOfConversation(state: CallState): EndReason {
   if (state.hangUpCause !== undefined) return state.hangUpCause;
   const media = state.mediaEnd?.reason;
   if (media !== undefined && media !== 'carrier_stop' && media !== 'transferred') return media;
-  if (media === undefined && state.givenUpAt !== undefined) return 'media_failed';
+  if (media === undefined && givenUpAt(state) !== undefined) return 'media_failed';
   return state.direction === 'inbound' ? 'caller_hangup' : 'callee_hangup';
 }
 

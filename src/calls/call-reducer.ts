@@ -54,7 +54,7 @@ function addFacts(state: CallState, event: CallEvent): CallState {
     case 'found_uninstructed':
       return { ...state, isUninstructed: true, ...freed(event) };
     case 'given_up':
-      return { ...state, givenUpAt: state.givenUpAt ?? event.at };
+      return withGivenUp(state, event);
     case 'hang_up_requested':
       return { ...state, hangUpCause: state.hangUpCause ?? event.cause };
     case 'dial_failed':
@@ -93,6 +93,14 @@ function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stre
   }
   if (answer.why === 'over') return state;
   return { ...state, mediaEnd: { reason: 'media_failed', at, agentAudioPlayed } };
+}
+
+/** The report about the latest stream applies. */
+function withGivenUp(state: CallState, { at, after }: Extract<CallEvent, { type: 'given_up' }>): CallState {
+  const { givenUpAfter = Infinity } = state;
+  if (state.givenUpAt !== undefined && (after ?? Infinity) <= givenUpAfter) return state;
+  const { givenUpAfter: _, ...others } = state;
+  return { ...others, givenUpAt: at, ...(after === undefined ? {} : { givenUpAfter: after }) };
 }
 
 function withAnsweredBy(state: CallState, answeredBy: AnsweredBy | undefined): CallState {

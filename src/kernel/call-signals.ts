@@ -40,6 +40,8 @@ export interface MediaSignal {
   kind: 'started' | 'ended' | 'stored' | 'given_up';
   at: number;
   carrierSid: string;
+  /** With `given_up`: number of the last stream before it, -1 if there was none. Absent in signals of earlier releases. */
+  after?: number;
   reason?: MediaEndReason;
   agentAudioPlayed?: boolean;
   /** False while the session's result or recording is still being stored. Absent when both can be read. */

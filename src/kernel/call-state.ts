@@ -95,8 +95,10 @@ export interface CallState {
   readonly refusedStreams?: number;
   /** Number of new media streams granted because a media server closed the previous one when it stopped. */
   readonly plannedResumptions?: number;
-  /** When we asked the carrier to end the call because of a failure on our side. */
+  /** When we asked the carrier to end the call because of a failure on our side; see `givenUpAt` in `resumption.ts`. */
   readonly givenUpAt?: number;
+  /** Number of the last stream before the call was given up; absent if no later stream can continue the call. */
+  readonly givenUpAfter?: number;
   /** We never told the carrier what to do with the answered call, so it had no audio. */
   readonly isUninstructed?: true;
   /**

@@ -40,6 +40,19 @@ export function decideReconnect(state: CallState, loss: StreamLoss = 'lost'): Re
   return { decision: 'stream', resumption: resumptions + 1 };
 }
 
+/** Number of the last stream before the first one. */
+export const NO_STREAM = -1;
+
+/**
+ * Returns when we gave the call up; undefined if we did not, or if it continues in a stream of a later number. The process
+ * that gives a call up may be cut off, so that the carrier asks another one instead, which continues the call.
+ */
+export function givenUpAt(state: CallState): number | undefined {
+  const { resumptions, mediaStartedAt, givenUpAfter = Infinity } = state;
+  const lastStream = resumptions ?? (mediaStartedAt === undefined ? NO_STREAM : 0);
+  return lastStream > givenUpAfter ? undefined : state.givenUpAt;
+}
+
 /** Each kind of loss has a separate count. */
 function isLimitReached(
   { resumptions = 0, refusedStreams = 0, plannedResumptions = 0 }: CallState,

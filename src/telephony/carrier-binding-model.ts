@@ -34,6 +34,8 @@ export interface CarrierBindingDocument {
   plannedStream?: number;
   /** When we instructed the carrier to end the call because of a failure on our side. */
   givenUpAt?: Date;
+  /** Number of the last stream before the call was given up, -1 if there was none. Absent in rows of earlier releases. */
+  givenUpAfter?: number;
   /**
    * Whether the answer route has told the carrier what to do with the answered outbound call. Absent in rows of inbound
    * calls and of earlier releases, for which this is not known.
@@ -59,6 +61,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     resumptions: Number,
     plannedStream: Number,
     givenUpAt: Date,
+    givenUpAfter: Number,
     isInstructed: Boolean,
     rejection: Schema.Types.Mixed,
     boundAt: { type: Date, required: true },

@@ -83,10 +83,14 @@ export function createCarrierBindings(database: TelephonyDatabase) {
     },
 
     /**
-     * Records that the bound call was given up because of a failure on our side. Later times do not replace the first.
+     * Records that the bound call was given up because of a failure on our side. Of several reports, the first one about the
+     * latest stream stays.
+     * @param given.after number of the last stream before, -1 if there was none
      */
-    async recordGivenUp(callId: string, carrierSid: string, givenUpAt: Date): Promise<void> {
-      await bindings.updateOne({ _id: callId, carrierSid, givenUpAt: null }, { $set: { givenUpAt } });
+    async recordGivenUp(callId: string, carrierSid: string, given: { at: Date; after: number }): Promise<void> {
+      const isLatest = { $or: [{ givenUpAt: null }, { givenUpAfter: { $lt: given.after } }] };
+      const change = { givenUpAt: given.at, givenUpAfter: given.after };
+      await bindings.updateOne({ _id: callId, carrierSid, ...isLatest }, { $set: change });
     },
 
     /** Records that the bound inbound call was rejected. */

@@ -1,4 +1,5 @@
 import { newCall, type CallState, type Direction } from '../../src/kernel/call-state';
+import { givenUpAt } from '../../src/kernel/resumption';
 import { reduceCall } from '../../src/calls/call-reducer';
 import type { CallEffect, CallEvent } from '../../src/calls/call-events';
 import { sidOf } from '../support/sids.js';
@@ -43,6 +44,7 @@ const hangUp = (
   cause,
   now,
 });
+const gaveUp = (): CallEvent => ({ type: 'given_up', at: T + 9_000, now: T + 9_100 });
 const completed = carrierEnded('completed', { durationSeconds: 10 });
 
 describe('the status of a call', () => {
@@ -163,20 +165,34 @@ describe('the end of a call', () => {
 
   it('is media_failed if we gave the call up without another reason, even if the carrier reports nothing', () => {
     const connectedCall = [reserved, accepted, answered, streaming];
-    const gaveUp: CallEvent = { type: 'given_up', at: T + 9_000, now: T + 9_100 };
     const over: CallEvent = { type: 'media_wait_over', now: T + 17_000 };
     const whole = { status: 'COMPLETED', endReason: 'media_failed', billableSeconds: 10 };
-    expect(outcomeOf('outbound', ...connectedCall, gaveUp, completed, over)).toMatchObject(whole);
-    expect(outcomeOf('outbound', ...connectedCall, gaveUp, mediaEnded('agent_hangup'), completed)).toMatchObject({
+    expect(outcomeOf('outbound', ...connectedCall, gaveUp(), completed, over)).toMatchObject(whole);
+    expect(outcomeOf('outbound', ...connectedCall, gaveUp(), mediaEnded('agent_hangup'), completed)).toMatchObject({
       endReason: 'agent_hangup',
     });
     const lost: CallEvent = { type: 'carrier_lost', now: T + 60_000 };
-    expect(outcomeOf('outbound', ...connectedCall, gaveUp, lost)).toMatchObject({
+    expect(outcomeOf('outbound', ...connectedCall, gaveUp(), lost)).toMatchObject({
       ...whole,
       endedAt: T + 9_000,
       billableSeconds: 7,
       estimated: true,
     });
+  });
+
+  const gaveUpAfter = (after: number): CallEvent => ({ type: 'given_up', at: T + 9_000, after, now: T + 9_100 });
+  const lostStream: CallEvent = { type: 'stream_lost', at: T + 8_000, agentAudioPlayed: true, now: T + 8_100 };
+
+  it.each([
+    ['before its first stream', [gaveUpAfter(-1), streaming], undefined],
+    ['after a stream that another one followed', [streaming, gaveUpAfter(0), lostStream], undefined],
+    ['after its last stream', [streaming, lostStream, gaveUpAfter(1)], T + 9_000],
+    ['after both of its streams', [streaming, lostStream, gaveUpAfter(0), gaveUpAfter(1)], T + 9_000],
+    ['for good, by an API process of an earlier release', [streaming, gaveUp(), gaveUpAfter(0), lostStream], T + 9_000],
+  ])('counts as given up %s only if no later stream continued it, in any order', (_, events, at) => {
+    for (const order of [events, [...events].reverse()]) {
+      expect(givenUpAt(play('outbound', [reserved, accepted, ...order]).state)).toBe(at);
+    }
   });
 
   it('is FAILED / media_failed at no cost before the callee has heard the agent, COMPLETED and billed after', () => {

@@ -84,11 +84,12 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     return decision.why === 'limit' ? CANNOT_CONNECT : HANG_UP;
   }
 
-  return (callId, carrierCall, ended, context) =>
-    decideWithRetries(
-      { callId, carrierCall, context, isConversationOver: ended.transferConnected !== undefined },
-      (deadline) => next(callId, carrierCall, ended, deadline),
+  return (callId, carrierCall, ended, context) => {
+    const facts = { lastStream: ended.streamNumber, isConversationOver: ended.transferConnected !== undefined };
+    return decideWithRetries({ callId, carrierCall, context, ...facts }, (deadline) =>
+      next(callId, carrierCall, ended, deadline),
     );
+  };
 }
 
 /** Returns what follows the conversation: a transfer, if the agent wants one, or the end of the call. */

@@ -1,3 +1,4 @@
+import { NO_STREAM } from '../../kernel/resumption.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallInstructions, CarrierCallRef } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
@@ -36,7 +37,7 @@ export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['an
   }
 
   return (callId, carrierCall, context) =>
-    decideWithRetries({ callId, carrierCall, context, isConversationOver: false }, async () => {
+    decideWithRetries({ callId, carrierCall, context, lastStream: NO_STREAM, isConversationOver: false }, async () => {
       if (await isWanted(callId, carrierCall)) return { kind: 'stream', callId };
       logger.warn({ callId }, 'unknown carrier call hung up');
       return { kind: 'hang_up' };

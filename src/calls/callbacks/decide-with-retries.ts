@@ -21,6 +21,8 @@ export interface InstructedCall {
   callId: string;
   carrierCall: CarrierCallRef;
   context: ResponseContext;
+  /** Number of the last stream of the call; `NO_STREAM` if it had none. */
+  lastStream: number;
   /** True if the conversation ended normally before. Then a failure does not change the end reason. */
   isConversationOver: boolean;
 }
@@ -81,15 +83,14 @@ async function tryUntil<T>(deadline: number, attempt: (deadline: number) => Prom
 
 /**
  * Records that the call is given up, in Temporal or MongoDB, whichever is available: as a signal to the workflow, or in
- * a row that the workflow reads after the call.
+ * a row that the workflow reads after the call. A process that was cut off meanwhile records it up to a minute later; then
+ * another process may have continued the call in a later stream, and the record changes nothing.
  */
-async function giveUp(deps: DecideWithRetriesDeps, { callId, carrierCall, context }: InstructedCall): Promise<void> {
+async function giveUp(deps: DecideWithRetriesDeps, call: InstructedCall): Promise<void> {
+  const { callId, context } = call;
   const at = Date.now();
   const stopRetries = new AbortController();
-  const writes = [
-    () => recordInBinding(deps, callId, carrierCall, at),
-    () => signalWorkflow(deps, callId, carrierCall, at),
-  ];
+  const writes = [() => recordInBinding(deps, call, at), () => signalWorkflow(deps, call, at)];
   const limits = {
     until: at + RECORD_FOR_MS,
     firstPauseMs: PAUSE_MS,
@@ -106,26 +107,24 @@ async function giveUp(deps: DecideWithRetriesDeps, { callId, carrierCall, contex
 
 async function signalWorkflow(
   { gateway }: DecideWithRetriesDeps,
-  callId: string,
-  { carrierSid }: CarrierCallRef,
+  { callId, carrierCall: { carrierSid }, lastStream: after }: InstructedCall,
   at: number,
 ) {
   await gateway.signalMedia(
     callId,
-    { kind: 'given_up', at, carrierSid, reason: 'media_failed' },
-    `${carrierSid}:given_up`,
+    { kind: 'given_up', at, after, carrierSid, reason: 'media_failed' },
+    `${carrierSid}:given_up:${after}`,
   );
 }
 
 async function recordInBinding(
   { requests, bindings }: DecideWithRetriesDeps,
-  callId: string,
-  carrierCall: CarrierCallRef,
+  { callId, carrierCall, lastStream: after }: InstructedCall,
   at: number,
 ) {
   const request = await findCallbackRequest(requests, callId, carrierCall);
   if (request === undefined) return;
   const binding = await bindings.bind(callId, carrierCall.carrierSid, carrierCall.carrier, request);
   if (binding.carrierSid === carrierCall.carrierSid)
-    await bindings.recordGivenUp(callId, carrierCall.carrierSid, new Date(at));
+    await bindings.recordGivenUp(callId, carrierCall.carrierSid, { at: new Date(at), after });
 }

@@ -1,5 +1,6 @@
 import type { MediaEnd } from '../../kernel/call-state.js';
 import { keptBy, WITHHELD_SUMMARY, type StorageMode } from '../../kernel/conversation/storage.js';
+import { NO_STREAM } from '../../kernel/resumption.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
 import type { ConversationResults, ResultHead } from '../../voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../voice/results/model.js';
@@ -27,15 +28,16 @@ export function createConversationFacts(deps: Deps) {
      * Start and end of the audio, for a workflow that missed the media server's signals. Times in ms since the epoch.
      * `isUninstructed`: we never told the carrier what to do with the answered outbound call.
      * @param input.givenUpAt when we gave the call up, if the workflow knows
+     * @param input.givenUpAfter number of the last stream before that; absent if no later stream can continue the call
      */
     async readMediaFacts(input: {
       callId: string;
       givenUpAt?: number;
+      givenUpAfter?: number;
     }): Promise<{ startedAt?: number; end?: MediaEnd; isUninstructed?: true }> {
       const { callId } = input;
       const [result, binding] = await Promise.all([results.findHead(callId), bindings.find(callId)]);
-      const givenUpAt = input.givenUpAt ?? binding?.givenUpAt?.getTime();
-      const end = (result ? toMediaEnd(result) : undefined) ?? givenUpMediaEnd(result, givenUpAt);
+      const end = (result ? toMediaEnd(result) : undefined) ?? givenUpMediaEnd(result, input, binding);
       return {
         ...(result ? { startedAt: result.startedAt.getTime() } : {}),
         ...(end === undefined ? {} : { end }),
@@ -68,10 +70,19 @@ export function toMediaEnd(result: ResultHead): MediaEnd | undefined {
   return agentAudioPlayed ? undefined : { reason: 'media_failed', at: startedAt.getTime(), agentAudioPlayed };
 }
 
-/** End of the audio of a call that we gave up: our failure, even if the agent was heard before. */
-function givenUpMediaEnd(result: ResultHead | null, givenUpAt: number | undefined): MediaEnd | undefined {
-  if (givenUpAt === undefined) return undefined;
-  return { reason: 'media_failed', at: givenUpAt, agentAudioPlayed: result?.agentAudioPlayed ?? false };
+/**
+ * End of the audio of a call that we gave up: our failure, even if the agent was heard before. Reports that the call was
+ * given up do not count if it continued in a later stream.
+ */
+function givenUpMediaEnd(
+  result: ResultHead | null,
+  ...reports: ({ givenUpAt?: Date | number; givenUpAfter?: number } | null)[]
+): MediaEnd | undefined {
+  const lastStream = result === null ? NO_STREAM : (result.resumptions ?? 0);
+  const valid = reports.find((one) => one?.givenUpAt !== undefined && lastStream <= (one.givenUpAfter ?? Infinity));
+  if (valid?.givenUpAt === undefined) return undefined;
+  const agentAudioPlayed = result?.agentAudioPlayed ?? false;
+  return { reason: 'media_failed', at: valid.givenUpAt.valueOf(), agentAudioPlayed };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createCallRequests } from '../../../src/calls/call-requests.js';
 import { createDecideWithRetries } from '../../../src/calls/callbacks/decide-with-retries.js';
+import type { Config } from '../../../src/platform/config/config.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import { eventually } from '../../support/http/harness.js';
@@ -12,6 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => ringing.close());
 
+function carrierIn({ carriers }: Config) {
+  const account = { name: 'live', id: carriers.live.carrierAccountId, isDefault: true };
+  return { kind: 'twilio', account, isCallId: () => true };
+}
+
 /** Asks for an instruction that cannot be decided. @param inMs when the response is due */
 async function failToDecide(inMs: number): Promise<string> {
   const { callId, sid } = await ringing.placeRingingCall();
@@ -22,14 +28,12 @@ async function failToDecide(inMs: number): Promise<string> {
     bindings: createCarrierBindings(database),
     logger: createLogger({ role: 'test', level: 'silent' }),
   });
-  const { carrierAccountId } = config.carriers.live;
-  const account = { name: 'live', id: carrierAccountId, isDefault: true };
-  const carrier = { kind: 'twilio', account, isCallId: () => true };
   const instruction = await decideWithRetries(
     {
       callId,
-      carrierCall: { mode: 'live', carrier, carrierSid: sid },
+      carrierCall: { mode: 'live', carrier: carrierIn(config), carrierSid: sid },
       context: { deadline: Date.now() + inMs, requestId: 'req_1' },
+      lastStream: 0,
       isConversationOver: false,
     },
     () => Promise.reject(new Error('unavailable')),
@@ -38,13 +42,21 @@ async function failToDecide(inMs: number): Promise<string> {
   return callId;
 }
 
-const givenUpAt = async (callId: string) =>
-  (await createCarrierBindings(ringing.service.database).find(callId))?.givenUpAt;
+const bindingOf = (callId: string) => createCarrierBindings(ringing.service.database).find(callId);
+const givenUpAt = async (callId: string) => (await bindingOf(callId))?.givenUpAt;
 
 describe('a call about which a process cannot decide', () => {
   it('is given up shortly before the response is due', async () => {
     const callId = await failToDecide(1_500);
     expect(await eventually(async () => (await givenUpAt(callId)) !== undefined)).toBe(true);
+  });
+
+  it('is recorded as given up after its last stream, even if an earlier record arrives later', async () => {
+    const { callId, sid } = await ringing.placeRingingCall();
+    const bindings = createCarrierBindings(ringing.service.database);
+    await bindings.bind(callId, sid, carrierIn(ringing.service.config));
+    for (const after of [1, 2, 0]) await bindings.recordGivenUp(callId, sid, { at: new Date(after), after });
+    expect(await bindingOf(callId)).toMatchObject({ givenUpAt: new Date(2), givenUpAfter: 2 });
   });
 
   it('continues if the process was frozen until the carrier has asked another one', async () => {

@@ -167,6 +167,8 @@ export interface TestCall {
     after: number,
     facts?: { startedAt?: number; agentAudioPlayed?: boolean; neverStarted?: true; planned?: true },
   ): Promise<ReconnectDecision>;
+  /** Gives the call up, as an API process does that cannot tell the carrier what follows stream number `after`. */
+  giveUp(after?: number): Promise<void>;
   end(
     status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled',
     more?: { durationSeconds?: number; sipCode?: number },
@@ -324,6 +326,11 @@ export async function placeCall(
         `${SID}:${after}`,
         Date.now() + 50_000,
       ),
+    giveUp: async (after) => {
+      const last = after === undefined ? {} : { after };
+      const signal = { kind: 'given_up', at: await now(), carrierSid: SID, reason: 'media_failed', ...last } as const;
+      await gateway.signalMedia(callId, signal, requestId());
+    },
     end: async (status, more = {}) => {
       if (status === 'completed') await recordInstruction();
       const signal = { carrierSid: SID, kind: 'ended' as const, at: await now(), status, ...more };
