@@ -8,6 +8,7 @@ import type { Config } from '../src/platform/config/config.js';
 import type { WorkerCapacity } from '../src/platform/config/temporal/worker-variables.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
+import { VERSION } from '../src/kernel/version.js';
 import { connectionOptions } from '../src/platform/temporal/connection.js';
 import { createDataConverter } from '../src/platform/temporal/data-converter.js';
 import { createTemporalCheck } from '../src/platform/temporal/health.js';
@@ -115,15 +116,15 @@ function atMost(pollers: number, slots: number) {
 
 /**
  * With a build id, calls stay pinned to the code that they started on, so old workers must run until their calls have
- * ended.
+ * ended. Without one, histories say which release did a task: the SDK's default is a hash of 90 characters in each task.
  */
-function versioning({ worker }: Config) {
-  if (worker.buildId === undefined) return {};
+function versioning({ worker: { buildId, deploymentName } }: Config) {
+  const versioned = { useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' } as const;
+  const version = { buildId: buildId ?? VERSION, deploymentName };
   return {
     workerDeploymentOptions: {
-      useWorkerVersioning: true as const,
-      version: { buildId: worker.buildId, deploymentName: worker.deploymentName },
-      defaultVersioningBehavior: 'PINNED' as const,
+      ...(buildId === undefined ? { useWorkerVersioning: false as const } : versioned),
+      version,
     },
   };
 }

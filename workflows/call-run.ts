@@ -1,4 +1,5 @@
-import { setCurrentDetails } from '@temporalio/workflow';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { reduceCall } from '../src/calls/call-reducer.js';
 import { newCall, type CallState } from '../src/kernel/call-state.js';
 import type { CallEffect, CallEvent } from '../src/calls/call-events.js';
@@ -6,6 +7,8 @@ import type { Activities } from '../activities/create-activities.js';
 import type { CallInput, CallResult, ReservationResult } from '../src/kernel/call-signals.js';
 import { carrierActivities, runRecordedStep } from './activity-proxies.js';
 import { describeCall } from './details.js';
+
+const AGENT_ID = defineSearchAttributeKey('AgentId', 'KEYWORD');
 
 type HoldResult = Awaited<ReturnType<Activities['extendHold']>>;
 
@@ -23,6 +26,8 @@ export function createCallRun(input: CallInput) {
 
   const run = {
     input,
+    /** The agent's id, which no step needs. The API sets it as a search attribute when it starts the call. */
+    agentId: workflowInfo().typedSearchAttributes.get(AGENT_ID),
     reservation: undefined as ReservationResult | undefined,
     /** Seconds of talk held so far. */
     heldSeconds: 0,

@@ -11,6 +11,7 @@ const HOLD_REJECTIONS = {
 /** The fields of a call's run that the description uses; see `createCallRun` for their meanings. */
 interface DescribedCall {
   input: CallInput;
+  agentId: string | undefined;
   state: CallState;
   reservation: ReservationResult | undefined;
   heldSeconds: number;
@@ -25,7 +26,7 @@ export function describeCall(call: DescribedCall): string {
   const lines = [
     `**${state.status}**${state.outcome ? ` (${state.outcome.endReason})` : ''}: ${input.direction} call, ${input.mode} mode`,
     '',
-    `- account ${input.accountId}, agent ${input.agentId}`,
+    `- account ${input.accountId}, agent ${call.agentId ?? 'unknown'}`,
     `- carrier call: ${state.carrierSid ?? 'none yet'}`,
     ...(input.carrierAccountId === undefined ? [] : [`- carrier account: ${input.carrierAccountId}`]),
     `- answered: ${time(state.answeredAt)}${state.answeredBy ? ` by ${state.answeredBy}` : ''}`,

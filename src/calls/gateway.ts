@@ -31,7 +31,7 @@ import {
   RESERVED_UPDATE_ID,
 } from '../kernel/call-signals.js';
 import type {
-  CallInput,
+  CallStart,
   CallWorkflowFunction,
   CarrierSignal,
   HangUpSignal,
@@ -59,7 +59,7 @@ export interface CallGateway {
    * @param deadline ms since the epoch
    * @throws CallServiceUnavailable
    */
-  start(input: CallInput, deadline: number): Promise<ReservationResult>;
+  start(input: CallStart, deadline: number): Promise<ReservationResult>;
   /** Signals the workflow. Returns false if the call has ended or is unknown. Temporal drops a repeated `requestId`. */
   signalCarrier(callId: string, signal: CarrierSignal, requestId: string): Promise<boolean>;
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
@@ -138,7 +138,7 @@ function createGateway(deps: GatewayDeps): CallGateway {
   }
 
   return {
-    async start(input, deadline) {
+    async start({ agentId, ...input }, deadline) {
       const startWorkflowOperation = new WithStartWorkflowOperation<CallWorkflowFunction>(CALL_WORKFLOW_TYPE, {
         workflowId: input.callId,
         // All tasks of the call stay in this queue.
@@ -146,8 +146,7 @@ function createGateway(deps: GatewayDeps): CallGateway {
         args: [input],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        typedSearchAttributes: initialSearchAttributes(input),
-        staticSummary: `${input.direction} call, ${input.mode} mode`,
+        typedSearchAttributes: initialSearchAttributes({ ...input, agentId }),
       });
       try {
         return await client.withDeadline(deadline, () =>
@@ -244,10 +243,9 @@ function queueOf(mode: Mode): Queue {
   return mode === 'live' ? 'calls' : 'background';
 }
 
-/** Search attributes to set when the workflow starts. Setting them then adds no event to its history. */
-function initialSearchAttributes(input: CallInput) {
+/** Search attributes to set when the workflow starts. Setting them then adds no event to its history, only bytes. */
+function initialSearchAttributes(input: CallStart) {
   const values: Partial<Record<SearchAttributeName, string>> = {
-    CallStatus: 'IDLE',
     Direction: input.direction,
     Mode: input.mode,
     AccountId: input.accountId,

@@ -81,7 +81,6 @@ export interface CallInput {
   accountId: string;
   mode: Mode;
   direction: Direction;
-  agentId: string;
   ringTimeoutSeconds: number;
   maxDurationSeconds: number;
   /** Time limit for the reservation in ms, counted from the workflow's start. After that, the call is not dialed. */
@@ -108,6 +107,11 @@ export interface CallInput {
   paced?: boolean;
   /** Hold window sizes in seconds, if they differ from the default ones. */
   windows?: readonly number[];
+}
+
+/** A call to start. The agent is only a search attribute, in which operators find it, because no step needs it. */
+export interface CallStart extends CallInput {
+  agentId: string;
 }
 
 /** Result of a CallWorkflow, for operators and for clients that query a call whose workflow has closed. */

@@ -2,7 +2,7 @@ import { promptBytes } from '../../agents/prompt-size.js';
 import { CallServiceUnavailable, type CallGateway } from '../gateway.js';
 import type { Config } from '../../platform/config/config.js';
 import { AccountFrozenError, ServiceError } from '../../kernel/errors.js';
-import type { CallInput, ReservationResult } from '../../kernel/call-signals.js';
+import type { CallStart, ReservationResult } from '../../kernel/call-signals.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
@@ -128,7 +128,7 @@ function createCallInput(
   request: CallRequestDocument,
   config: Config,
   { now, withinMs, ledgerEpoch }: { now: number; withinMs: number; ledgerEpoch?: number },
-): CallInput {
+): CallStart {
   const { holdWindows } = config.calls;
   const paced = request.direction === 'outbound' && isPaced(config, request);
   return {

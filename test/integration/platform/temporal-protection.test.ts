@@ -220,7 +220,7 @@ describe('a call whose data in Temporal is encrypted', () => {
     for (const part of [
       accountId,
       'ringTimeoutSeconds',
-      'outbound call, live mode',
+      '"direction":"outbound"',
       'failure with a canary',
       'completed',
     ])

@@ -16,7 +16,7 @@ import type { Direction, MediaEndReason } from '../../../src/kernel/call-state.j
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { SEARCH_ATTRIBUTES } from '../../../src/platform/temporal/search-attributes.js';
 import type { ReconnectDecision } from '../../../src/kernel/resumption.js';
-import type { CallInput, CallResult } from '../../../src/kernel/call-signals.js';
+import type { CallInput, CallResult, CallStart } from '../../../src/kernel/call-signals.js';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
@@ -252,7 +252,7 @@ export async function placeCall(
     ...(microsPerSecond === undefined ? {} : { microsPerSecond }),
     createdAt: new Date(),
   });
-  const request: CallInput = {
+  const request: CallStart = {
     callId,
     accountId: account._id,
     mode: 'live',
