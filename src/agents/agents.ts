@@ -1,24 +1,20 @@
 import { ulid } from 'ulid';
-import { updateOf } from '../identity/accounts/accounts.js';
 import type { AccountDocument } from '../identity/accounts/model.js';
 import { accountNotFound, limitReached } from '../kernel/common-errors.js';
 import { ServiceError } from '../kernel/errors.js';
 import { temporaryAgentId, type Mode } from '../kernel/ids.js';
 import { engineConfigOf } from '../platform/config/config.js';
-import { CONFLICT, retryOnConflict } from '../platform/mongo/optimistic-update.js';
-import { AGENT_FIELDS } from './agent-definition.js';
 import { madeIn, modeOfAgent } from './agent-mode.js';
-import { checkAgentChanges, type AgentChanges } from './agent-fields.js';
-import { assertIdsKnown, assertSettingsSupported, engineOf } from './fields/settings-rules.js';
-import type { AgentWarning, ProviderChecks, Warn } from './fields/provider-ids.js';
+import { createAgentUpdate } from './fields/agent-update.js';
+import { engineOf } from './fields/settings-rules.js';
+import type { ProviderChecks, Warn } from './fields/provider-ids.js';
 import { snapshotOfAgent } from './agent-snapshot.js';
 import { createAgentQueries } from './agent-queries.js';
-import { assertAgentSize, assertTemplate, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
+import type { AgentPolicy } from './agent-rules.js';
 import { createUsableCheck } from './fields/usable-check.js';
-import { createWholeAgentCheck, isSpeechNew, type GivenFields } from './fields/whole-agent-check.js';
+import { createWholeAgentCheck, type GivenFields } from './fields/whole-agent-check.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument } from './model.js';
-import { assertPromptSize } from './prompt-size.js';
 
 const MAX_AGENTS = 1_000;
 const MAX_AGENTS_UNVERIFIED = 20;
@@ -27,9 +23,6 @@ const MAX_AGENTS_UNVERIFIED = 20;
 export type NewAgent = GivenFields & { accountId: string; agentId?: string; mode?: Mode };
 
 export type Draft = GivenFields & { accountId: string; mode: Mode; of: AgentDocument | undefined };
-
-/** The fields that the LLM reads. If several change and are too long together, the first one is named in the error. */
-const PROMPTED = ['tools', 'instruction', 'first_message', 'pronunciations'] as const;
 
 export type Agents = ReturnType<typeof createAgents>;
 
@@ -119,44 +112,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, che
       return agent;
     },
 
-    /**
-     * Changes an agent. Calls that were already requested keep their copy of the old agent.
-     * @param warn receives what the person who saves the agent should know, although it is saved
-     */
-    update(agentId: string, changes: AgentChanges, warn: Warn = ignored): Promise<AgentDocument> {
-      return retryOnConflict({ name: 'agents', maxAttempts: 60 }, async () => {
-        const warnings: AgentWarning[] = [];
-        const keep: Warn = (warning) => void warnings.push(warning);
-        const present = await queries.find(agentId);
-        if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
-        const given = checkAgentChanges(changes);
-        // An agent whose voice or engine is no longer available can still be changed, so check only the changed fields.
-        const wanted = { ...present, ...given };
-        const { voice = '', language = '', engine } = wanted;
-        const ofMode = policyOf(modeOfAgent(present));
-        const rules = [
-          () =>
-            isSpeechNew(wanted, present) && assertVoiceFits({ voice, language, engine: engine ?? undefined }, ofMode),
-          () => assertSettingsSupported(wanted, ofMode, present),
-          () => assertNewPromptSize(given, present),
-          () => assertTemplate(given.outputParameters, present),
-        ];
-        const stored = { ...given, ...(await usable(given, present, rules)) };
-        assertAgentSize({ ...present, ...stored }, present);
-        await assertIdsKnown(wanted, { policy: ofMode, checkIds: checks?.ids, warn: keep }, present);
-        // The checks hold for the agent as it was read, so update only that version: each has a later time.
-        const { updatedAt } = present;
-        const update = { ...stored, updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)) };
-        const changed = await agents
-          .findOneAndUpdate({ _id: agentId, updatedAt }, updateOf(update), { returnDocument: 'after' })
-          .lean<AgentDocument>();
-        if (changed === null) return CONFLICT;
-        if ([...PROMPTED, 'engine' as const].some((name) => given[AGENT_FIELDS[name].stored] !== undefined))
-          checkPrompt(changed, keep);
-        warnings.forEach(warn);
-        return changed;
-      });
-    },
+    update: createAgentUpdate({ agents, find: queries.find, usable, policyOf, checks, checkPrompt }),
   };
 }
 
@@ -187,17 +143,6 @@ function tooMany(unverified: true | undefined): ServiceError {
     ? { most: MAX_AGENTS_UNVERIFIED, items: 'agents until its owner has verified their e-mail address' }
     : { most: MAX_AGENTS, items: 'agents per mode' };
   return new ServiceError('CONFLICT', limitReached({ of: 'An account', ...limit, remedy: 'Archive an agent first.' }));
-}
-
-/**
- * Checks the prompt size only if the prompt changes, so that older agents with a longer prompt can still be changed.
- */
-function assertNewPromptSize(given: AgentChanges, present: AgentDocument): void {
-  const field = PROMPTED.find((name) => given[AGENT_FIELDS[name].stored]);
-  if (field === undefined) return;
-  const { instruction = present.instruction, tools = present.tools } = given;
-  const { firstMessage, pronunciations } = { ...present, ...given };
-  assertPromptSize(field, { instruction, tools: tools ?? [], firstMessage, pronunciations });
 }
 
 /** The error for a request whose agent does not exist or belongs to another account. */

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { Config } from '../platform/config/config.js';
 import type { agentRoutes } from './contract.js';
@@ -16,6 +15,7 @@ import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
 import { respond } from '../platform/http/routing/response.js';
+import { createWrites } from '../platform/mongo/writes.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { pageResponse, positionOf, type Cursors } from '../platform/http/lists.js';
 
@@ -74,11 +74,12 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
       if (before.archivedAt) throw agentNotFound();
       const fields = await readBody();
       const warnings = collectWarnings(logger);
-      const changed = await withDeadline(
-        deadlineOf(ctx),
-        agents.update(agentId, toStored(fields) as AgentChanges, warnings.add),
-      );
-      return respond(savedView(changed, warnings.all), { unchanged: isSame(before, changed) });
+      const writes = createWrites();
+      const on = { warn: warnings.add, write: writes.add };
+      const updated = agents.update(agentId, toStored(fields) as AgentChanges, on);
+      const changed = await withDeadline(deadlineOf(ctx), updated);
+      const checkedBytes = JSON.stringify(changed).length;
+      return respond(savedView(changed, warnings.all), { unchanged: writes.isNone(), checkedBytes });
     },
 
     async archiveAgent({ ctx, principal, params: { agent_id: agentId } }) {
@@ -125,9 +126,4 @@ export function givenAgent(fields: z.output<typeof NewAgentBody>, { calls }: Con
     ringTimeoutSeconds: calls.ringSeconds,
     ...(toStored(fields) as Pick<GivenFields, 'name' | 'instruction'>),
   };
-}
-
-/** Whether an update changed nothing. Headers in the request are always encrypted again, so they count as a change. */
-function isSame(before: AgentDocument, after: AgentDocument): boolean {
-  return isDeepStrictEqual({ ...before, updatedAt: null }, { ...after, updatedAt: null });
 }

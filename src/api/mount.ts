@@ -100,8 +100,8 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
       if (sent.unchanged) {
         change.withdraw();
-        // A small change of a large agent checks the whole agent, which the response shows.
-        if (route.method === 'patch') await checked?.chargeMore(ctx.response.length ?? 0);
+        // A small change of a large agent checks the whole agent.
+        if (route.method === 'patch') await checked?.chargeMore(sent.checkedBytes ?? ctx.response.length ?? 0);
         return;
       }
       await checked?.refund();

@@ -7,6 +7,7 @@ import type { AccountDocument } from '../../identity/accounts/model.js';
 import { DEFAULT_ACCOUNT } from '../../platform/config/config.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { AgentsDatabase } from '../database.js';
+import { ignoreWrites } from '../../platform/mongo/writes.js';
 import type { PhoneNumberDocument } from './model.js';
 
 export const NUMBER_TAKEN = 'phone_number already belongs to an account. Ask the operator of this service.';
@@ -26,8 +27,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
 
   return {
     /**
-     * Assigns a number to an account. A number belongs to one account. Assigning it to the same account again changes
-     * nothing.
+     * Assigns a number to an account. Assigning it to the same account again changes nothing.
      * @throws ServiceError CONFLICT if it has the number with another agent or carrier account than those that are given
      */
     async add(p: {
@@ -62,10 +62,8 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       return present;
     },
 
-    async find(number: string): Promise<PhoneNumberDocument | null> {
-      if (!isE164(number)) return null;
-      return phoneNumbers.findOne({ _id: number }).lean<PhoneNumberDocument>();
-    },
+    find: async (number: string): Promise<PhoneNumberDocument | null> =>
+      isE164(number) ? phoneNumbers.findOne({ _id: number }).lean<PhoneNumberDocument>() : null,
 
     /** Lists numbers, oldest first. The first one is the default for agents without a number. */
     list(accountId: string): Promise<PhoneNumberDocument[]> {
@@ -120,16 +118,19 @@ export function createPhoneNumbers(database: AgentsDatabase) {
 
     /**
      * Sets the live agent that answers this number instead of the account's inbound agent; null removes it.
+     * @param onWrite called unless it is this agent already
      * @throws ServiceError NOT_FOUND, AGENT_NOT_FOUND
      */
-    async setAgent(number: string, agentId: string | null): Promise<PhoneNumberDocument> {
+    async setAgent(number: string, agentId: string | null, onWrite = ignoreWrites): Promise<PhoneNumberDocument> {
       const present = await this.find(number);
       if (!present) throw new ServiceError('NOT_FOUND', 'No account owns this number.');
       if (agentId !== null) await checkAgent(present.accountId, agentId);
+      if ((present.agentId ?? null) === agentId) return present;
       const update = agentId === null ? { $unset: { agentId: '' } } : { $set: { agentId } };
       // The number may have been removed and added by another account meanwhile.
       const { matchedCount } = await phoneNumbers.updateOne({ _id: number, accountId: present.accountId }, update);
       if (matchedCount === 0) throw new ServiceError('NOT_FOUND', 'No account owns this number.');
+      onWrite();
       return (await this.find(number)) ?? present;
     },
   };

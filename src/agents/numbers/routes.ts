@@ -10,6 +10,7 @@ import type { Principal, RouteHandlers } from '../../identity/access/principal.j
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { respond } from '../../platform/http/routing/response.js';
 import { wholeList } from '../../platform/http/lists.js';
+import { createWrites } from '../../platform/mongo/writes.js';
 
 export interface PhoneNumberHandlersDeps {
   config: Config;
@@ -67,9 +68,10 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
     },
 
     async updatePhoneNumber({ ctx, principal, params: { phone_number: number }, body: { agent_id: agentId = null } }) {
-      const before = await find(ctx, principal, number);
-      const changed = await withDeadline(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
-      return respond(await view(ctx, principal, changed), { unchanged: changed.agentId === before.agentId });
+      await find(ctx, principal, number);
+      const writes = createWrites();
+      const changed = await withDeadline(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId, writes.add));
+      return respond(await view(ctx, principal, changed), { unchanged: writes.isNone() });
     },
 
     async removePhoneNumber({ ctx, principal, params: { phone_number: number } }) {

@@ -40,7 +40,9 @@ export async function showAgent({ database }: AdminConnection, out: Output, agen
 export async function updateAgentById(on: AdminConnection, out: Output, agentId: string, options: AgentOptions) {
   const changes = await storedFields(on, await agentChanges(options));
   const warnings: AgentWarning[] = [];
-  const agent = await agentsOf(on).update(agentId, changes, (warning) => void warnings.push(warning));
+  const agent = await agentsOf(on).update(agentId, changes, {
+    warn: (warning) => void warnings.push(warning),
+  });
   await showSaved(out, 'Agent updated.', agentRow(agent), warnings);
 }
 

@@ -9,6 +9,7 @@ import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 import { characterCount } from '../../kernel/text.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
+import { ignoreWrites, type OnWrite } from '../../platform/mongo/writes.js';
 import type { IdentityDatabase } from '../database.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { LIFTABLE_LIMITS, PLANS, type AccountDocument, type Plan } from './model.js';
@@ -134,17 +135,6 @@ export function createAccounts(database: IdentityDatabase) {
     return account;
   }
 
-  /** Makes a change of the account's own. One that changes nothing must not make all processes read their keys again. */
-  async function changeIfOther(
-    accountId: string,
-    changes: Partial<Record<'name' | 'inboundAgentId', string | null>>,
-  ): Promise<AccountDocument> {
-    const account = await database.accounts.findById(accountId).lean<AccountDocument>();
-    const { name, inboundAgentId } = { ...account, ...changes };
-    const isSame = name === account?.name && (inboundAgentId ?? undefined) === account?.inboundAgentId;
-    return account !== null && isSame ? account : change(accountId, changes);
-  }
-
   /** Returns the update for those changed limits that an operator can remove with the value `none`. */
   async function liftings(accountId: string, changes: LimitChanges): Promise<Record<string, unknown>> {
     const given = LIFTABLE_LIMITS.filter((name) => changes[name] !== undefined);
@@ -229,13 +219,42 @@ export function createAccounts(database: IdentityDatabase) {
       return change(accountId, { carrierPool: pool });
     },
 
-    rename(accountId: string, name: string): Promise<AccountDocument> {
-      return changeIfOther(accountId, { name: checkedName(name) });
+    ...createOwnChanges(database, change),
+  };
+}
+
+/** Changes that an account makes itself. */
+function createOwnChanges(
+  { accounts }: Pick<IdentityDatabase, 'accounts'>,
+  change: (accountId: string, changes: Record<string, unknown>) => Promise<AccountDocument>,
+) {
+  /** A change that changes nothing must not make all processes read their keys again. */
+  async function changeIfOther(
+    accountId: string,
+    changes: Partial<Record<'name' | 'inboundAgentId', string | null>>,
+    onWrite: OnWrite,
+  ): Promise<AccountDocument> {
+    const account = await accounts.findById(accountId).lean<AccountDocument>();
+    const { name, inboundAgentId } = { ...account, ...changes };
+    const isSame = name === account?.name && (inboundAgentId ?? undefined) === account?.inboundAgentId;
+    if (account !== null && isSame) return account;
+    const changed = await change(accountId, changes);
+    onWrite();
+    return changed;
+  }
+
+  return {
+    /** @param onWrite called unless it has this name already */
+    rename(accountId: string, name: string, onWrite = ignoreWrites): Promise<AccountDocument> {
+      return changeIfOther(accountId, { name: checkedName(name) }, onWrite);
     },
 
-    /** Stores the agent for inbound calls to this account's numbers; the agents domain validates it first. */
-    storeInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
-      return changeIfOther(accountId, { inboundAgentId: agentId });
+    /**
+     * Stores the agent for inbound calls to this account's numbers; the agents domain validates it first.
+     * @param onWrite called unless it is this agent already
+     */
+    storeInboundAgent(accountId: string, agentId: string | null, onWrite = ignoreWrites): Promise<AccountDocument> {
+      return changeIfOther(accountId, { inboundAgentId: agentId }, onWrite);
     },
   };
 }

@@ -11,10 +11,11 @@ import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { respond } from '../../platform/http/routing/response.js';
 import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../../platform/http/lists.js';
+import { createWrites, type OnWrite } from '../../platform/mongo/writes.js';
 
 /** Sets the agent of an account's inbound calls. Implemented by the agents domain. */
 export interface InboundAgents {
-  set(accountId: string, agentId: string | null): Promise<AccountDocument>;
+  set(accountId: string, agentId: string | null, onWrite: OnWrite): Promise<AccountDocument>;
 }
 
 export interface AccountHandlersDeps {
@@ -36,15 +37,16 @@ export function createAccountHandlers(
     },
 
     async updateAccount({ ctx, principal, body: { name, inbound_agent_id: agentId } }) {
-      const before = await withDeadline(deadlineOf(ctx), accounts.current(principal.account));
-      let account = before;
+      const writes = createWrites();
+      let account = await withDeadline(deadlineOf(ctx), accounts.current(principal.account));
       // Make the change that can be rejected first, so that a rejection leaves nothing changed.
       if (agentId !== undefined) {
-        account = await withDeadline(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
+        account = await withDeadline(deadlineOf(ctx), inboundAgents.set(account._id, agentId, writes.add));
       }
-      if (name !== undefined) account = await withDeadline(deadlineOf(ctx), accounts.rename(account._id, name));
-      const unchanged = account.name === before.name && account.inboundAgentId === before.inboundAgentId;
-      return respond(accountView(account, principal.mode, config), { unchanged });
+      if (name !== undefined) {
+        account = await withDeadline(deadlineOf(ctx), accounts.rename(account._id, name, writes.add));
+      }
+      return respond(accountView(account, principal.mode, config), { unchanged: writes.isNone() });
     },
 
     /** With a test key, returns changes of test mode only. Members and live keys read all changes. */

@@ -25,7 +25,11 @@ export function createKeyCreators({ apiKeys, credentials }: Pick<IdentityDatabas
      */
     async revokeAll(maker: KeyCreator): Promise<ApiKeyDocument[]> {
       const ended = await apiKeys.find(madeBy(maker)).lean<ApiKeyDocument[]>();
-      await credentials.change(() => apiKeys.updateMany(madeBy(maker), { $set: { revokedAt: new Date() } }).exec());
+      const revoked = { $set: { revokedAt: new Date() } };
+      await credentials.change(
+        () => apiKeys.updateMany(madeBy(maker), revoked).exec(),
+        ({ modifiedCount }) => modifiedCount === 0,
+      );
       return ended;
     },
   };

@@ -8,6 +8,7 @@ import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';
+import { createWrites } from '../../platform/mongo/writes.js';
 import { respond } from '../../platform/http/routing/response.js';
 import { wholeList } from '../../platform/http/lists.js';
 
@@ -80,17 +81,19 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const isSame = expiresAt === undefined && (name === undefined || name === before.name);
       if (isSame) return respond(keyView(before), { unchanged: true });
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
-      const updating = apiKeys.update(keyId, changes, asking && before);
+      const writes = createWrites();
+      const on = { write: writes.add, ...(asking && { ifExpiry: before }) };
+      const updating = apiKeys.update(keyId, changes, on);
       const updated = recheckAfter(ctx, updating, (made) => apiKeys.restore(before, made));
       const key = await withDeadline(deadlineOf(ctx), updated);
-      const unchanged = key.name === before.name && key.expiresAt?.getTime() === before.expiresAt?.getTime();
-      return respond(keyView(key), { unchanged });
+      return respond(keyView(key), { unchanged: writes.isNone() });
     },
 
     async revokeApiKey({ ctx, principal, params: { key_id: keyId } }) {
-      const { revokedAt } = await find(ctx, principal, keyId);
-      const key = await withDeadline(deadlineOf(ctx), apiKeys.revoke(keyId));
-      return respond(keyView(key), { unchanged: revokedAt !== undefined });
+      await find(ctx, principal, keyId);
+      const writes = createWrites();
+      const key = await withDeadline(deadlineOf(ctx), apiKeys.revoke(keyId, writes.add));
+      return respond(keyView(key), { unchanged: writes.isNone() });
     },
   };
 }

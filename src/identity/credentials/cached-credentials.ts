@@ -11,6 +11,8 @@ const EPOCH_ID = 'credentials';
 /** Attempts to set a new epoch. Repeating it is harmless. */
 const ATTEMPTS = 3;
 const PAUSE_MS = 50;
+/** Repeats of changes are reported to other processes at most once in this time. */
+const REPEATS_WITHIN_MS = 1_000;
 
 /** A key as it was read, and its account. Expiry and use are checked and counted with each request. */
 export interface StoredCredential {
@@ -26,8 +28,11 @@ export interface CachedCredentials {
    * process, and within a second in all others.
    * @throws what `write` throws, also if the outcome of the write is unknown; else the database's error if the new epoch
    * could not be set: the change was made, but other processes may not know it yet, so repeat it
+   * @param isRepeat whether nothing was written, because the data is as wanted already. Other processes may not know that
+   *   yet. All repeats of a second are reported to them at once, so that a client that repeats itself without end does not
+   *   make all processes read their keys all the time
    */
-  change<T>(write: () => Promise<T>): Promise<T>;
+  change<T>(write: () => Promise<T>, isRepeat?: (result: T) => boolean): Promise<T>;
 }
 
 /**
@@ -58,20 +63,40 @@ export function createCachedCredentials(
     }
   }
 
+  function reportChange(): Promise<void> {
+    cache.dropAll();
+    return setNewEpoch();
+  }
+
+  const reportRepeat = oncePer(REPEATS_WITHIN_MS, reportChange);
+
   return {
     cache,
-    async change(write) {
-      let isWritten = false;
+    async change(write, isRepeat = () => false) {
+      let result;
       try {
-        const result = await write();
-        isWritten = true;
-        return result;
-      } finally {
-        // Also after an error, because the write may have been made.
-        cache.dropAll();
-        const set = setNewEpoch();
-        await (isWritten ? set : set.catch(() => undefined));
+        result = await write();
+      } catch (error) {
+        // The write may have been made.
+        await reportChange().catch(() => undefined);
+        throw error;
       }
+      await (isRepeat(result) ? reportRepeat() : reportChange());
+      return result;
     },
   };
+}
+
+/** Returns a function that runs `work` at most once per `ms`. Requests while it waits or before it begins share a run. */
+function oncePer(ms: number, work: () => Promise<void>): () => Promise<void> {
+  let next: Promise<void> | undefined;
+  let lastAt = -Infinity;
+  return () =>
+    (next ??= (async () => {
+      await sleep(Math.max(0, lastAt + ms - performance.now()));
+      // Requests from here on need another run, because their data may be read after this one has begun.
+      next = undefined;
+      lastAt = performance.now();
+      await work();
+    })());
 }

@@ -3,6 +3,7 @@ import type { Role } from '../../kernel/access.js';
 import { limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { checkedName } from '../accounts/accounts.js';
+import { ignoreWrites, type OnWrite } from '../../platform/mongo/writes.js';
 import { createKeyCreators } from '../api-keys/key-creators.js';
 import type { ApiKeyDocument } from '../api-keys/model.js';
 import type { IdentityDatabase } from '../database.js';
@@ -38,6 +39,8 @@ export function createMembers(database: IdentityDatabase) {
     return user;
   }
 
+  const setRole = createRoleChange(find, both, users);
+
   return {
     ...people,
 
@@ -46,18 +49,7 @@ export function createMembers(database: IdentityDatabase) {
 
     list: (accountId: string): Promise<UserDocument[]> => membersOf(database, accountId),
 
-    /** @throws ServiceError NOT_FOUND, CONFLICT if no owner would remain */
-    async setRole(accountId: string, userId: string, role: Role): Promise<UserDocument> {
-      const before = await find(accountId, userId);
-      await both.writeRole(accountId, userId, role);
-      // Only a verified owner counts, because an unverified address may belong to someone else. Check after the write:
-      // if two owners demote each other at once, at least one request notices and restores the role.
-      if (before.role === 'owner' && role !== 'owner' && !(await users.exists({ accountId, role: 'owner' }))) {
-        await both.writeRole(accountId, userId, 'owner');
-        throw new ServiceError('CONFLICT', LAST_OWNER);
-      }
-      return { ...before, role };
-    },
+    setRole,
 
     /**
      * Removes a member and revokes the API keys that they created.
@@ -66,7 +58,7 @@ export function createMembers(database: IdentityDatabase) {
     async remove(accountId: string, userId: string): Promise<{ user: UserDocument; revokedKeys: ApiKeyDocument[] }> {
       const member = await find(accountId, userId);
       await both.assertSettled(member);
-      if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
+      if (member.role === 'owner') await setRole(accountId, userId, 'viewer');
       // Revoke the keys first, so that an interrupted removal leaves no keys. The member can create no new ones: only
       // owners can, and an owner has just become a viewer.
       const revokedKeys = await keyCreators.revokeAll({ accountId, userId });
@@ -228,4 +220,33 @@ async function membersOf({ users, unverifiedUsers }: IdentityDatabase, accountId
     .limit(MAX_MEMBERS)
     .lean<UserDocument[]>();
   return [...unverified.filter(({ _id }) => !verified.some((user) => user._id === _id)), ...verified];
+}
+
+function createRoleChange(
+  find: (accountId: string, userId: string) => Promise<UserDocument>,
+  both: Pick<ReturnType<typeof createBothCollections>, 'writeRole'>,
+  users: IdentityDatabase['users'],
+) {
+  /**
+   * @param onWrite called unless the member has this role already
+   * @throws ServiceError NOT_FOUND, CONFLICT if no owner would remain
+   */
+  return async (
+    accountId: string,
+    userId: string,
+    role: Role,
+    onWrite: OnWrite = ignoreWrites,
+  ): Promise<UserDocument> => {
+    const before = await find(accountId, userId);
+    if (before.role === role) return before;
+    await both.writeRole(accountId, userId, role);
+    // Only a verified owner counts, because an unverified address may belong to someone else. Check after the write:
+    // if two owners demote each other at once, at least one request notices and restores the role.
+    if (before.role === 'owner' && !(await users.exists({ accountId, role: 'owner' }))) {
+      await both.writeRole(accountId, userId, 'owner');
+      throw new ServiceError('CONFLICT', LAST_OWNER);
+    }
+    onWrite();
+    return { ...before, role };
+  };
 }

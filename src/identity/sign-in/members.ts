@@ -12,6 +12,7 @@ import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';
 import { respond } from '../../platform/http/routing/response.js';
+import { createWrites } from '../../platform/mongo/writes.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import type { MailRequestLimits } from './mail-request-limits.js';
@@ -38,7 +39,8 @@ export function createMemberHandlers(deps: {
 
     async updateMember({ ctx, principal: { account, actor }, params: { user_id: userId }, body: { role } }) {
       const before = await withDeadline(deadlineOf(ctx), members.find(account._id, userId));
-      const changed = recheckAfter(ctx, members.setRole(account._id, userId, role), () =>
+      const writes = createWrites();
+      const changed = recheckAfter(ctx, members.setRole(account._id, userId, role, writes.add), () =>
         members.restoreRole(account._id, userId, { changed: role, before: before.role }),
       );
       const user = await withDeadline(deadlineOf(ctx), changed);
@@ -48,7 +50,7 @@ export function createMemberHandlers(deps: {
         const keys = await withDeadline(deadlineOf(ctx), keyCreators.revokeAll({ accountId: account._id, userId }));
         await auditRevokedKeys(auditor, ctx, { actor, keys });
       }
-      return respond(memberView(user), { unchanged: before.role === role && !loggedOut });
+      return respond(memberView(user), { unchanged: writes.isNone() && !loggedOut });
     },
 
     async removeMember({ ctx, principal: { account, actor }, params: { user_id: userId } }) {

@@ -6,6 +6,7 @@ import type { WebhooksDatabase } from '../database.js';
 import type { AccountDocument, StoredWebhookSecret } from '../../identity/accounts/model.js';
 import { createRecentEntries } from '../../platform/recent-entries.js';
 import { optimisticUpdate, type UpdateDecision } from '../../platform/mongo/optimistic-update.js';
+import type { OnWrite } from '../../platform/mongo/writes.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import type { Mode } from '../../kernel/ids.js';
 import { toolKeyOf } from './tool-keys.js';
@@ -164,9 +165,10 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       await accounts.updateOne({ _id: accountId, 'webhookSecrets.0.id': stored.id }, change);
     },
 
-    /** Removes all secrets. After that, webhooks are not signed. */
-    async remove(accountId: string): Promise<void> {
-      await accounts.updateOne({ _id: accountId }, { $unset: { webhookSecrets: '' } });
+    /** Removes all secrets. After that, webhooks are not signed. @param onWrite called if there were any */
+    async remove(accountId: string, onWrite: OnWrite): Promise<void> {
+      const { modifiedCount } = await accounts.updateOne({ _id: accountId }, { $unset: { webhookSecrets: '' } });
+      if (modifiedCount > 0) onWrite();
     },
   };
 }

@@ -7,6 +7,7 @@ import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';
 import { respond } from '../../platform/http/routing/response.js';
+import { createWrites } from '../../platform/mongo/writes.js';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const MS_PER_HOUR = 3_600_000;
@@ -35,9 +36,9 @@ export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }):
 
     async turnOffWebhookSigning({ ctx, principal }) {
       const accountId = principal.account._id;
-      const before = await withDeadline(deadlineOf(ctx), secrets.list(accountId));
-      await withDeadline(deadlineOf(ctx), secrets.remove(accountId));
-      return respond(await readView(ctx, accountId), { unchanged: before.length === 0 });
+      const writes = createWrites();
+      await withDeadline(deadlineOf(ctx), secrets.remove(accountId, writes.add));
+      return respond(await readView(ctx, accountId), { unchanged: writes.isNone() });
     },
   };
 }

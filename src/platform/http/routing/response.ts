@@ -12,10 +12,12 @@ interface ResponseOptions {
   target?: string;
   /** True if nothing had to change. Then the audit log contains no entry. */
   unchanged?: boolean;
+  /** Size of the data that was checked, if it is larger than the request and the response. */
+  checkedBytes?: number;
 }
 
 /** Audit information that a handler returns about a change, in addition to the response. */
-export type Change = Pick<ResponseOptions, 'target' | 'unchanged'>;
+export type Change = Pick<ResponseOptions, 'target' | 'unchanged' | 'checkedBytes'>;
 
 /** A JSON body with a status, headers or audit information. */
 export class JsonResponse<Body> {
