@@ -112,7 +112,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, che
       return agent;
     },
 
-    update: createAgentUpdate({ agents, find: queries.find, usable, policyOf, checks, checkPrompt }),
+    update: createAgentUpdate({ agents, find: (id) => queries.find(id), usable, policyOf, checks, checkPrompt }),
   };
 }
 

@@ -68,3 +68,25 @@ describe('an account that is given the name and the inbound agent that it has', 
     change.mockRestore();
   });
 });
+
+describe('changes of keys that are repeated without end', () => {
+  it('let the process read its keys again once a second', async () => {
+    const { key } = await service.apiKeys.create({ accountId: customer.account._id, mode: 'live', name: 'old' });
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const patch = {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ expires_at }),
+    };
+    for (const init of [patch, { method: 'DELETE' }]) {
+      const send = () => service.request(`/api_keys/${key.keyId}`, { ...init, key: customer.liveKey });
+      expect((await send()).status).toBe(200);
+      const drops = jest.spyOn(service.database.credentials.cache, 'dropAll');
+      const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await send()).status));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(drops.mock.calls.length).toBeGreaterThanOrEqual(1);
+      expect(drops.mock.calls.length).toBeLessThanOrEqual(4);
+      drops.mockRestore();
+    }
+  }, 30_000);
+});

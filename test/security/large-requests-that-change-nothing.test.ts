@@ -62,6 +62,24 @@ it.each([
   60_000,
 );
 
+it('a small change to an agent whose headers, which are not shown, are large is rejected after a few of a minute', async () => {
+  const customer = await service.customer();
+  const headers = (tool: number) =>
+    Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`X-Key-${tool}-${n}`, 'k'.repeat(1_000)]));
+  const withHeaders = Array.from({ length: 10 }, (_, n) => ({
+    ...tools[0],
+    parameters: '{"type":"object","properties":{}}',
+    name: `t_${n}`,
+    headers: headers(n),
+  }));
+  const body = { name: 'Hidden', instruction: 'Be kind.', tools: withHeaders };
+  const made = await ask.post('/agents', customer.testKey, body);
+  expect(made.status).toBe(200);
+  const path = `/agents/${String(made.json['agent_id'])}`;
+  const { count } = await untilRejected(() => ask.patch(path, customer.testKey, { name: 'Hidden' }));
+  expect(count).toBeLessThan(40);
+}, 60_000);
+
 it('small requests that change nothing, and large ones that change something, are not limited by this', async () => {
   const { customer, path } = await withLargeAgent();
   const small = { name: 'Small', instruction: 'Be kind.' };

@@ -10,9 +10,7 @@ export const ignoreWrites: OnWrite = () => undefined;
 export function createWrites() {
   let isAny = false;
   return {
-    add(): void {
-      isAny = true;
-    },
+    add: (): void => void (isAny = true),
     isNone: (): boolean => !isAny,
   };
 }
