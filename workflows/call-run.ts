@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { reduceCall } from '../src/calls/call-reducer.js';
-import { newCall, type CallState } from '../src/kernel/call-state.js';
+import { newCall, type CallState, type EndReason } from '../src/kernel/call-state.js';
 import type { CallEffect, CallEvent } from '../src/calls/call-events.js';
 import type { Activities } from '../activities/create-activities.js';
 import type { CallInput, CallResult, ReservationResult } from '../src/kernel/call-signals.js';
@@ -33,6 +33,10 @@ export function createCallRun(input: CallInput) {
     heldSeconds: 0,
     /** Number of the next window to hold. */
     nextWindow: 1,
+    /** Why there are no further windows; undefined while there may be one. */
+    noMoreWindows: undefined as EndReason | undefined,
+    /** Whether the carrier was asked to limit the time of an inbound call. */
+    isLimited: false,
     /** Why the last hold was rejected; undefined if none was. */
     holdRejection: undefined as HoldResult['refusal'],
     billedSeconds: undefined as number | undefined,

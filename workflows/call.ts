@@ -40,8 +40,11 @@ async function runCall(call: CallRun): Promise<void> {
   call.apply({ type: 'reserved', now: Date.now() });
   if (outbound && slot && !isFinal(call.state)) await dial(call, slot);
   await waitForAnswer(call);
-  do await holdWindows(call);
-  while ((await waitForEnd(call)) === 'continues');
+  await holdWindows(call);
+  while ((await waitForEnd(call)) === 'continues') {
+    if (call.state.answeredAt === undefined) await waitForAnswer(call);
+    await holdWindows(call);
+  }
   await settleEndedCall(call);
   await notifyCustomer(call);
 }

@@ -1,6 +1,5 @@
 import { condition, patched } from '@temporalio/workflow';
 import { isFinal } from '../src/kernel/call-state.js';
-import { givenUpAt } from '../src/kernel/resumption.js';
 import { carrierActivities } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { isEnding } from './is-ending.js';
@@ -16,9 +15,9 @@ const CARRIER_WAITS_MS = [15_000, 15_000, 30_000, 30_000, 60_000, 60_000];
  * @returns `continues` if the call was given up and another process continues it in a new stream
  */
 export async function waitForEnd(call: CallRun): Promise<'ended' | 'continues'> {
-  const wasGivenUp = givenUpAt(call.state) !== undefined;
   const hasCarrierEnd = () => call.state.carrierEnd !== undefined || isFinal(call.state);
-  const continues = () => wasGivenUp && !isEnding(call);
+  // Only a give-up can be overruled: the other causes of an end stay.
+  const continues = () => !isEnding(call);
   let timesUnknown = 0;
   for (const waitMs of CARRIER_WAITS_MS) {
     if (await condition(() => hasCarrierEnd() || continues(), waitMs)) break;

@@ -99,7 +99,7 @@ function factsOfLoss({ at, agentAudioPlayed, neverStarted, planned }: ReconnectR
 /** Ends the call because of a failure on our side. Ignores signals about a carrier call that is not bound to this call. */
 function giveUp(call: CallRun, { carrierSid, at, after }: MediaSignal, now: number): void {
   if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) return;
-  // Runs that workers of earlier releases processed end, even if another process continues the call.
+  // A signal that a worker of an earlier release handled ends the call, even if another process continues it.
   const last = after !== undefined && patched('late-give-ups') ? { after } : {};
   call.apply({ type: 'given_up', at, ...last, now });
 }

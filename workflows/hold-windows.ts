@@ -23,9 +23,9 @@ export async function holdWindows(call: CallRun): Promise<void> {
   const clockStart = Math.min(Date.now(), answeredAt + CARRIER_CLOCK_STEP_MS);
   const msUntil = (seconds: number) => Math.max(0, clockStart + seconds * 1_000 - Date.now());
   const ending = () => isEnding(call);
-  if (call.input.direction === 'inbound' && call.nextWindow === 1) limitInbound(call);
+  if (call.input.direction === 'inbound' && !call.isLimited) limitInbound(call);
 
-  let endReason: EndReason | undefined;
+  let endReason = call.noMoreWindows;
   while (endReason === undefined && call.heldSeconds < maxDurationSeconds) {
     const lastSize = windows[call.nextWindow - 1] ?? 0;
     const endsAt = clockStart + call.heldSeconds * 1_000;
@@ -74,14 +74,16 @@ async function holdNextWindow(
   call.heldSeconds = held.heldSeconds;
   call.nextWindow += 1;
   call.holdRejection = held.refusal;
+  if (held.last || held.grantedSeconds === 0) call.noMoreWindows = 'balance_exhausted';
   call.describe();
-  return held.last || held.grantedSeconds === 0 ? 'balance_exhausted' : undefined;
+  return call.noMoreWindows;
 }
 
 /** Sets the carrier's time limit of an inbound call, which has none from the start. */
 function limitInbound(call: CallRun): void {
   const placed = call.placedCall();
   if (placed === undefined) return;
+  call.isLimited = true;
   const seconds = carrierTimeLimit(call.heldSeconds);
   // Ignore a failure, because the workflow's timers end the call, too.
   call.track(carrierActivities.limitCall({ ...placed, seconds }).catch(() => undefined));

@@ -1,3 +1,5 @@
+import { createInboundAgents } from '../../src/agents/inbound-agent.js';
+import { createMembers } from '../../src/identity/people/members.js';
 import { startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { holdBack, type HeldBack } from './support/held-back-requests.js';
@@ -47,12 +49,18 @@ describe('a function that changes data', () => {
   it('reports a write exactly if it made one', async () => {
     const { account, agent } = await service.customer();
     const { key } = await service.apiKeys.create({ accountId: account._id, mode: 'live', name: 'first' });
+    const members = createMembers(service.database);
+    const person = { email: 'ada@example.com', name: 'Ada', passwordHash: 'none' };
+    await members.addMember({ ...person, accountId: account._id, role: 'developer' });
+    const user = await members.findByEmail(person.email);
     const number = '+12025550163';
     await service.phoneNumbers.add({ number, accountId: account._id });
     const expiresAt = new Date(Date.now() + 60_000);
     const changes: Readonly<Record<string, (write: () => void) => Promise<unknown>>> = {
       agent: (write) => service.agents.update(agent._id, { name: 'Other' }, { write }),
       number: (write) => service.phoneNumbers.setAgent(number, agent._id, write),
+      role: (write) => members.setRole(account._id, String(user?._id), 'viewer', write),
+      inboundAgent: (write) => createInboundAgents(service.database).set(account._id, agent._id, write),
       account: (write) => service.accounts.rename(account._id, 'Other', write),
       expiry: (write) => service.apiKeys.update(key.keyId, { expiresAt }, { write }),
       revocation: (write) => service.apiKeys.revoke(key.keyId, write),

@@ -44,6 +44,8 @@ const hangUp = (
   cause,
   now,
 });
+const gaveUpAfter = (after: number): CallEvent => ({ type: 'given_up', at: T + 9_000, after, now: T + 9_100 });
+const lostStream: CallEvent = { type: 'stream_lost', at: T + 8_000, agentAudioPlayed: true, now: T + 8_100 };
 const gaveUp = (): CallEvent => ({ type: 'given_up', at: T + 9_000, now: T + 9_100 });
 const completed = carrierEnded('completed', { durationSeconds: 10 });
 
@@ -171,6 +173,8 @@ describe('the end of a call', () => {
     expect(outcomeOf('outbound', ...connectedCall, gaveUp(), mediaEnded('agent_hangup'), completed)).toMatchObject({
       endReason: 'agent_hangup',
     });
+    const ofGrant = [...connectedCall, lostStream, gaveUpAfter(0), completed, over];
+    expect(outcomeOf('outbound', ...ofGrant)).toMatchObject(whole);
     const lost: CallEvent = { type: 'carrier_lost', now: T + 60_000 };
     expect(outcomeOf('outbound', ...connectedCall, gaveUp(), lost)).toMatchObject({
       ...whole,
@@ -179,9 +183,6 @@ describe('the end of a call', () => {
       estimated: true,
     });
   });
-
-  const gaveUpAfter = (after: number): CallEvent => ({ type: 'given_up', at: T + 9_000, after, now: T + 9_100 });
-  const lostStream: CallEvent = { type: 'stream_lost', at: T + 8_000, agentAudioPlayed: true, now: T + 8_100 };
 
   it.each([
     ['before its first stream', [gaveUpAfter(-1), streaming], undefined],

@@ -68,17 +68,18 @@ export function createAgentUpdate({ agents, find, usable, policyOf, checks, chec
       const present = await find(agentId);
       if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
       const given = checkAgentChanges(changes);
-      if (isAsGiven(present, given)) return present;
       const stored = await check(present, given, keep);
-      if (isAsGiven(present, stored)) return present;
       // The checks hold for the agent as it was read, so update only that version: each has a later time.
       const { updatedAt } = present;
       const update = { ...stored, updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)) };
-      const changed = await agents
-        .findOneAndUpdate({ _id: agentId, updatedAt }, updateOf(update), { returnDocument: 'after' })
-        .lean<AgentDocument>();
+      const isSame = isAsGiven(present, stored);
+      const changed = isSame
+        ? present
+        : await agents
+            .findOneAndUpdate({ _id: agentId, updatedAt }, updateOf(update), { returnDocument: 'after' })
+            .lean<AgentDocument>();
       if (changed === null) return CONFLICT;
-      write();
+      if (!isSame) write();
       if ([...PROMPTED, 'engine' as const].some((name) => given[AGENT_FIELDS[name].stored] !== undefined))
         checkPrompt(changed, keep);
       warnings.forEach(warn);

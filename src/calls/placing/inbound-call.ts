@@ -66,7 +66,8 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
         await bindCarrierCall(deps.bindings, request._id, call);
       },
       remove: () => deps.dialGate.withdrawReceived(received),
-      // The carrier ends a call that gets 503, unless it has delivered the webhook again meanwhile and got its stream.
+      // The carrier may have delivered the webhook again and got a stream. Otherwise it ends the call, or the workflow does
+      // because no stream starts.
       mayHangUp: () => Promise.resolve(false),
     };
     const reservation = await decideWithinLimits(deps, { account, mode }, request, () =>

@@ -76,6 +76,7 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
   };
 }
 
+/** Also without a key to change, of which no process has to know. */
 const isUnwritten = ({ isWritten }: { isWritten: boolean }) => !isWritten;
 
 /** Changes of a key; null removes the expiry, an absent one stays. */

@@ -26,11 +26,11 @@ export interface CachedCredentials {
   /**
    * Makes a change to keys or accounts that requests must observe. When this returns, the change applies in this
    * process, and within a second in all others.
-   * @throws what `write` throws, also if the outcome of the write is unknown; else the database's error if the new epoch
-   * could not be set: the change was made, but other processes may not know it yet, so repeat it
    * @param isRepeat whether nothing was written, because the data is as wanted already. Other processes may not know that
    *   yet. All repeats of a second are reported to them at once, so that a client that repeats itself without end does not
    *   make all processes read their keys all the time
+   * @throws what `write` throws, also if the outcome of the write is unknown; else the database's error if the new epoch
+   * could not be set: the change was made, but other processes may not know it yet, so repeat it
    */
   change<T>(write: () => Promise<T>, isRepeat?: (result: T) => boolean): Promise<T>;
 }
@@ -94,7 +94,7 @@ function oncePer(ms: number, work: () => Promise<void>): () => Promise<void> {
   return () =>
     (next ??= (async () => {
       await sleep(Math.max(0, lastAt + ms - performance.now()));
-      // Requests from here on need another run, because their data may be read after this one has begun.
+      // A request from here on needs another run: a process may have read its keys again before that request.
       next = undefined;
       lastAt = performance.now();
       await work();

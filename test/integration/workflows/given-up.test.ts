@@ -4,7 +4,7 @@ import { recordHistory } from './recorded-histories.js';
 let harness: Harness;
 
 beforeAll(async () => {
-  harness = await startHarness();
+  harness = await startHarness({ replaysAlways: true });
 }, 120_000);
 beforeEach(async () => {
   // All calls of the harness have the same carrier call, which can be bound once.
@@ -52,6 +52,48 @@ describe('a call that an API process gave up', () => {
     const ended = { status: 'COMPLETED', endReason: 'agent_hangup', billedSeconds: 305 };
     expect(await endNormally(call, 305)).toMatchObject(ended);
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 305 * 2_500 });
+  });
+
+  it('continues if it was given up and continued while no worker ran', async () => {
+    const { call } = await placeCall(harness);
+    await call.answer();
+    await call.sleep(1_000);
+    await harness.withoutWorkers(async () => {
+      await call.giveUp(-1);
+      await call.startStream();
+    });
+    await call.sleep(300_000);
+    expect(harness.carrier.hungUp).toEqual([]);
+    const ended = { status: 'COMPLETED', endReason: 'agent_hangup', billedSeconds: 301 };
+    expect(await endNormally(call, 301)).toMatchObject(ended);
+    expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 301 * 2_500 });
+  });
+
+  it('continues if it was received, and its first stream starts only then', async () => {
+    const { call } = await placeCall(harness, { direction: 'inbound' });
+    await call.giveUp(0);
+    await call.sleep(1_000);
+    expect(await call.reconnect(0, { neverStarted: true })).toEqual({ decision: 'stream', resumption: 1 });
+    await call.sleep(2_000);
+    await call.startStream();
+    await call.sleep(100_000);
+    expect(harness.carrier.hungUp).toEqual([]);
+    expect(await endNormally(call, 100)).toMatchObject({ endReason: 'agent_hangup', billedSeconds: 100 });
+  });
+
+  it('ends with its money if it continues after the last hold', async () => {
+    const { call } = await placeCall(harness, { seconds: 60 });
+    harness.carrier.onHangUp = async () => {
+      harness.carrier.onHangUp = undefined;
+      await call.endStream('carrier_stop');
+      await call.end('completed', { durationSeconds: 60 });
+    };
+    await call.answer();
+    await call.startStream();
+    await call.sleep(58_000);
+    await call.giveUp(0);
+    expect(await call.reconnect(0)).toMatchObject({ decision: 'stream' });
+    expect(await call.result()).toMatchObject({ endReason: 'balance_exhausted', billedSeconds: 60 });
   });
 
   it('continues if another process answered it and its first stream starts', async () => {

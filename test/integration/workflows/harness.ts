@@ -80,6 +80,8 @@ export async function startHarness(
     realTime?: boolean;
     env?: NodeJS.ProcessEnv;
     runtime?: RuntimeOptions;
+    /** True for tests that replace the workers: the time-skipping server never gives up the queue of a stopped worker. */
+    replaysAlways?: boolean;
     /** The workflows to run; by default, the built ones. */
     workflowBundle?: { code: string };
   } = {},
@@ -102,6 +104,7 @@ export async function startHarness(
   await dialGate.loadNumberingPlans();
   const shared = {
     connection: environment.nativeConnection,
+    ...(options.replaysAlways ? { maxCachedWorkflows: 0 } : {}),
     workflowBundle: options.workflowBundle ?? {
       codePath: path.resolve(__dirname, '../../../dist/workers/workflow-bundle.js'),
     },
@@ -115,8 +118,15 @@ export async function startHarness(
     }),
   };
   const queues = Object.values(config.temporal.taskQueues);
-  const workers = await Promise.all(queues.map((taskQueue) => Worker.create({ ...shared, taskQueue })));
-  const running = workers.map((worker) => worker.run());
+  async function startWorkers() {
+    const workers = await Promise.all(queues.map((taskQueue) => Worker.create({ ...shared, taskQueue })));
+    const running = workers.map((worker) => worker.run());
+    return async () => {
+      for (const worker of workers) worker.shutdown();
+      await Promise.all(running);
+    };
+  }
+  let stopWorkers = await startWorkers();
   const gateway = await createCallGateway({ config });
   return {
     config,
@@ -127,9 +137,14 @@ export async function startHarness(
     ledger: createLedger(database),
     results: createCallResults(database),
     lastCallId: '',
+    /** Does something while no worker runs. Then a worker gets all events of that time in one task. */
+    async withoutWorkers(work: () => Promise<unknown>): Promise<void> {
+      await stopWorkers();
+      await work();
+      stopWorkers = await startWorkers();
+    },
     async stop(): Promise<void> {
-      for (const worker of workers) worker.shutdown();
-      await Promise.all(running);
+      await stopWorkers();
       await gateway.close();
       await database.connection.dropDatabase().catch(() => undefined);
       await database.close();
