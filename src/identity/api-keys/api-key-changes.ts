@@ -76,7 +76,7 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
   };
 }
 
-/** Also without a key to change, of which no process has to know. */
+/** Also if there is no such key, because then no process has it. */
 const isUnwritten = ({ isWritten }: { isWritten: boolean }) => !isWritten;
 
 /** Changes of a key; null removes the expiry, an absent one stays. */
