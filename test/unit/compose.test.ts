@@ -130,6 +130,14 @@ describe('docker-compose.yml', () => {
     },
   );
 
+  // With the pinned Caddy and one of two API processes killed again and again, 3 of 36 such requests placed two calls.
+  it.each(['deploy/Caddyfile', 'deploy/Caddyfile.loopback'])(
+    'repeats no GET /outbound_call, which has no idempotency key: %s',
+    (path) => {
+      expect(read(path)).toMatch(/lb_retry_match \{\s+method GET\s+not path \/outbound_call\*\s+\}/);
+    },
+  );
+
   // With the pinned Caddy and two media processes, one of them with 503: 60 of 60 streams began, and 25 without this.
   it.each([
     ['deploy/Caddyfile', 'import streams least_conn 1s'],
