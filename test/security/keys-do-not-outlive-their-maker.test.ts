@@ -114,8 +114,18 @@ describe('an expiry that is shortened while a key is used', () => {
     const { account, key: before } = await expiringKey();
     const made = await service.apiKeys.update(before.keyId, { expiresAt: inMinutes(90) });
     await service.apiKeys.update(before.keyId, { expiresAt: sooner });
-    await service.apiKeys.restore(before, made);
+    await service.apiKeys.restore(made);
     expect(await expiryOf(account._id, before.keyId)).toEqual(sooner);
+  });
+
+  it('is undone together with those of the keys that the key created', async () => {
+    const { account, key, secret } = await expiringKey();
+    const child = await managementOf(service).post('/api_keys', secret, { name: 'child' });
+    const childId = String(child.json['key_id']);
+    const before = await expiryOf(account._id, childId);
+    await service.apiKeys.restore(await service.apiKeys.update(key.keyId, { expiresAt: sooner }));
+    expect(await expiryOf(account._id, childId)).toEqual(before);
+    expect(await expiryOf(account._id, key.keyId)).toEqual(key.expiresAt);
   });
 
   it('ends a key whose ancestor is revoked while it is created', async () => {

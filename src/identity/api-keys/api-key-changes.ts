@@ -8,11 +8,29 @@ import type { ApiKeyDocument } from './model.js';
 
 const EXPIRY_CHANGED = 'Another request has just changed the expiry of this key. Read the key and try again.';
 
+type ExpiryOfKey = Pick<ApiKeyDocument, 'keyId' | 'expiresAt'>;
+
+/** A key after an update, and what was there before. */
+export interface UpdatedKey {
+  key: ApiKeyDocument;
+  before: ApiKeyDocument;
+  /** The keys that it created and that expire earlier now, as they were. */
+  shortened: ExpiryOfKey[];
+}
+
 /** Changes and revokes API keys, together with the keys that they created. */
 export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatabase, 'apiKeys' | 'credentials'>) {
+  async function shortenDescendants({ accountId, keyId }: ApiKeyDocument, expiresAt: Date): Promise<ExpiryOfKey[]> {
+    const later = { accountId, ancestors: keyId, ...expiringAfter(expiresAt) };
+    const found = await apiKeys.find(later, { keyId: 1, expiresAt: 1 }).lean<ExpiryOfKey[]>();
+    await apiKeys.updateMany(later, { $set: { expiresAt } });
+    return found;
+  }
+
   return {
     /**
      * Renames a key or changes its expiry (null: never). Keys that were created by this key expire no later.
+     * @returns the key, and what {@link restore} needs
      * @param on.ifExpiry changes the expiry only if it is still this one, so that a key's own request cannot undo a
      * shortening that it has not seen
      * @param on.write called unless the key was as wanted already
@@ -23,7 +41,7 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
       keyId: string,
       changes: { name?: string; expiresAt?: Date | null },
       { ifExpiry, write = ignoreWrites }: { ifExpiry?: Pick<ApiKeyDocument, 'expiresAt'>; write?: OnWrite } = {},
-    ): Promise<ApiKeyDocument> {
+    ): Promise<UpdatedKey> {
       const { name, expiresAt } = changes;
       if (expiresAt && !(expiresAt.getTime() > Date.now())) {
         throw expiryInPast();
@@ -34,24 +52,26 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
         const before = await apiKeys
           .findOneAndUpdate({ keyId, ...inForce }, updateOf(given), { returnDocument: 'before' })
           .lean<ApiKeyDocument>();
-        let isWritten = before !== null && !isAsGiven(before, given);
-        if (before && expiresAt) {
-          const descendants = { accountId: before.accountId, ancestors: keyId, ...expiringAfter(expiresAt) };
-          isWritten = (await apiKeys.updateMany(descendants, { $set: { expiresAt } })).modifiedCount > 0 || isWritten;
-        }
-        return { before, isWritten };
+        const isChanged = before !== null && !isAsGiven(before, given);
+        const shortened = before && expiresAt ? await shortenDescendants(before, expiresAt) : [];
+        return { before, shortened, isWritten: isChanged || shortened.length > 0 };
       }, isUnwritten);
-      if (updated.isWritten) write();
-      if (updated.before) return withChanges(updated.before, given);
+      const { before, shortened, isWritten } = updated;
+      if (isWritten) write();
+      if (before) return { key: withChanges(before, given), before, shortened };
       if (await apiKeys.exists({ keyId, revokedAt: null })) throw new ServiceError('CONFLICT', EXPIRY_CHANGED);
       if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key has been revoked.');
       throw keyNotFound();
     },
 
-    /** Reverts an update, unless the expiry has been changed again since. */
-    async restore({ keyId, name, expiresAt }: ApiKeyDocument, updated: ApiKeyDocument): Promise<void> {
-      const before = updateOf({ name, expiresAt: expiresAt ?? null });
-      await credentials.change(() => apiKeys.updateOne({ keyId, ...sameExpiry(updated) }, before).exec());
+    /** Reverts an update of a key and of the keys that it created, except those whose expiry has been changed again since. */
+    async restore({ key, before, shortened }: UpdatedKey): Promise<void> {
+      const revert = ({ keyId }: ExpiryOfKey, to: Record<string, unknown>) =>
+        apiKeys.updateOne({ keyId, ...sameExpiry(key) }, updateOf(to)).exec();
+      await credentials.change(async () => {
+        await revert(key, { name: before.name, expiresAt: before.expiresAt ?? null });
+        for (const one of shortened) await revert(one, { expiresAt: one.expiresAt ?? null });
+      });
     },
 
     /**

@@ -84,8 +84,8 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const writes = createWrites();
       const on = { write: writes.add, ...(asking && { ifExpiry: before }) };
       const updating = apiKeys.update(keyId, changes, on);
-      const updated = recheckAfter(ctx, updating, (made) => apiKeys.restore(before, made));
-      const key = await withDeadline(deadlineOf(ctx), updated);
+      const updated = recheckAfter(ctx, updating, (made) => apiKeys.restore(made));
+      const { key } = await withDeadline(deadlineOf(ctx), updated);
       return respond(keyView(key), { unchanged: writes.isNone() });
     },
 
