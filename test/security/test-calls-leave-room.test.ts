@@ -115,7 +115,7 @@ describe('test calls and the streams of a media server', () => {
     /** Opens streams of an account. Returns how many of its streams are then open. */
     function take(accountId: string, count: number): number {
       for (let n = 0; n < count; n += 1) {
-        const socket = Object.assign(new EventEmitter(), { destroy: () => socket.emit('close') });
+        const socket = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => socket.emit('close') });
         if (slots.assign(socket, { mode: 'test', accountId })) own(accountId).push(socket);
         socket.once('close', () => own(accountId).splice(own(accountId).indexOf(socket), 1));
       }
@@ -138,6 +138,13 @@ describe('test calls and the streams of a media server', () => {
       expect(take('victim', 20)).toBe(20);
       for (let n = 0; n < 30; n += 1) take(`other ${n}`, 100);
       expect(own('victim')).toHaveLength(20);
+    });
+
+    it('a socket that has closed already takes none', () => {
+      const gone = Object.assign(new EventEmitter(), { destroyed: true, destroy: () => true });
+      expect(slots.acquire(gone)).toBe(false);
+      for (let n = 0; n < 200; n += 1) expect(slots.assign(gone, { mode: 'test', accountId: 'gone' })).toBe(false);
+      expect(take('a', 100)).toBe(100);
     });
 
     it('all slots are used again when calls end', () => {

@@ -4,6 +4,8 @@ import type { Mode } from '../../kernel/ids.js';
 interface SlotSocket {
   once(event: 'close', listener: () => void): unknown;
   destroy(): unknown;
+  /** True if it is closed, or about to be. Its `close` event may have been already. */
+  readonly destroyed: boolean;
 }
 
 /** Maximum number of concurrent streams of a media server. */
@@ -53,6 +55,7 @@ export function createStreamSlots(limits: StreamLimits) {
   }
 
   function assignTest(socket: SlotSocket, accountId: string): boolean {
+    if (socket.destroyed) return false;
     const own = slotsOf(accountId).length;
     if (own >= limits.test - test.size) {
       const ended = own < assured ? streamToEnd() : undefined;
@@ -70,7 +73,7 @@ export function createStreamSlots(limits: StreamLimits) {
 
     /** Takes a slot for a socket, before its call's mode is known. @returns false if the server is full */
     acquire(socket: SlotSocket): boolean {
-      if (all.size >= limits.all) return false;
+      if (all.size >= limits.all || socket.destroyed) return false;
       all.add(socket);
       socket.once('close', () => all.delete(socket));
       return true;
