@@ -59,10 +59,13 @@ function readBytes(req: IncomingMessage, limit: number, signal?: AbortSignal): P
       else body.add(chunk);
     });
     signal?.addEventListener('abort', () => rejectBody(signal.reason), { once: true });
+    if (signal?.aborted) rejectBody(signal.reason);
     req.on('end', () => resolve(body.bytes()));
     const broken = () => reject(invalidBody('body_unreadable', 'The request body is incomplete.'));
     req.on('error', broken);
     req.on('close', broken);
+    // The client may have gone before the body was asked for. Then none of these events follows.
+    if (req.destroyed) broken();
   });
 }
 
