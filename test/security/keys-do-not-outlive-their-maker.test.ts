@@ -128,6 +128,17 @@ describe('an expiry that is shortened while a key is used', () => {
     expect(await expiryOf(account._id, key.keyId)).toEqual(key.expiresAt);
   });
 
+  it('stays in force for the keys that the key created if it is shortened again before it is undone', async () => {
+    const { account, key, secret } = await expiringKey();
+    const child = await managementOf(service).post('/api_keys', secret, { name: 'child' });
+    const made = await service.apiKeys.update(key.keyId, { expiresAt: sooner });
+    const again = new Date(sooner.getTime() + 60_000);
+    await service.apiKeys.update(key.keyId, { expiresAt: again });
+    await service.apiKeys.restore(made);
+    expect(await expiryOf(account._id, key.keyId)).toEqual(again);
+    expect(await expiryOf(account._id, child.json['key_id'])).toEqual(sooner);
+  });
+
   it('ends a key whose ancestor is revoked while it is created', async () => {
     const { account, key } = await expiringKey();
     beforeNextWrite('create', () => service.apiKeys.revoke(key.keyId));

@@ -3,28 +3,30 @@ import { ServiceError } from '../../kernel/errors.js';
 import { checkedName, updateOf } from '../accounts/accounts.js';
 import type { IdentityDatabase } from '../database.js';
 import { ignoreWrites, type OnWrite } from '../../platform/mongo/writes.js';
-import { expiringAfter } from './key-ancestors.js';
+import { endWithAncestors, expiringAfter } from './key-ancestors.js';
 import type { ApiKeyDocument } from './model.js';
 
 const EXPIRY_CHANGED = 'Another request has just changed the expiry of this key. Read the key and try again.';
-
-type ExpiryOfKey = Pick<ApiKeyDocument, 'keyId' | 'expiresAt'>;
 
 /** A key after an update, and what was there before. */
 export interface UpdatedKey {
   key: ApiKeyDocument;
   before: ApiKeyDocument;
   /** The keys that it created and that expire earlier now, as they were. */
-  shortened: ExpiryOfKey[];
+  shortened: ApiKeyDocument[];
 }
 
 /** Changes and revokes API keys, together with the keys that they created. */
 export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatabase, 'apiKeys' | 'credentials'>) {
-  async function shortenDescendants({ accountId, keyId }: ApiKeyDocument, expiresAt: Date): Promise<ExpiryOfKey[]> {
+  /** Returns the keys that it shortened, each as it was just before. */
+  async function shortenDescendants({ accountId, keyId }: ApiKeyDocument, expiresAt: Date): Promise<ApiKeyDocument[]> {
     const later = { accountId, ancestors: keyId, ...expiringAfter(expiresAt) };
-    const found = await apiKeys.find(later, { keyId: 1, expiresAt: 1 }).lean<ExpiryOfKey[]>();
-    await apiKeys.updateMany(later, { $set: { expiresAt } });
-    return found;
+    const shortened: ApiKeyDocument[] = [];
+    for (;;) {
+      const before = await apiKeys.findOneAndUpdate(later, { $set: { expiresAt } }).lean<ApiKeyDocument>();
+      if (before === null) return shortened;
+      shortened.push(before);
+    }
   }
 
   return {
@@ -64,14 +66,17 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
       throw keyNotFound();
     },
 
-    /** Reverts an update of a key and of the keys that it created, except those whose expiry has been changed again since. */
+    /** Reverts an update of a key and of the keys that it created, unless its expiry has been changed again since. */
     async restore({ key, before, shortened }: UpdatedKey): Promise<void> {
-      const revert = ({ keyId }: ExpiryOfKey, to: Record<string, unknown>) =>
+      const revert = ({ keyId }: ApiKeyDocument, to: Record<string, unknown>) =>
         apiKeys.updateOne({ keyId, ...sameExpiry(key) }, updateOf(to)).exec();
       await credentials.change(async () => {
-        await revert(key, { name: before.name, expiresAt: before.expiresAt ?? null });
+        const own = await revert(key, { name: before.name, expiresAt: before.expiresAt ?? null });
+        if (own.matchedCount === 0) return;
         for (const one of shortened) await revert(one, { expiresAt: one.expiresAt ?? null });
       });
+      // An ancestor may have been shortened or revoked meanwhile.
+      for (const one of shortened) await endWithAncestors({ apiKeys, credentials }, one).catch(ignoreRevocation);
     },
 
     /**
@@ -96,7 +101,11 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
   };
 }
 
-/** Also if there is no such key, because then no process has it. */
+function ignoreRevocation(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.code !== 'UNAUTHORIZED') throw error;
+}
+
+/** Whether nothing was written, also because there is no such key: no process has it. */
 const isUnwritten = ({ isWritten }: { isWritten: boolean }) => !isWritten;
 
 /** Changes of a key; null removes the expiry, an absent one stays. */
