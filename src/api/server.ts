@@ -27,6 +27,8 @@ const LIMITS = {
  * that arrives on a connection that is being closed is lost.
  */
 const KEEP_ALIVE_MS = { behindProxy: 75_000, direct: 5_000 };
+/** How long a client may take to read the response to a request that reaches no handler. */
+const REJECTION_READ_MS = 1_000;
 const MAX_CONNECTIONS = 10_000;
 const MAX_HEADERS = 100;
 const MAX_REQUESTS_PER_SOCKET = 1_000;
@@ -87,6 +89,8 @@ export function createApiServer(
     const { body, headers } = bareError(new ServiceError(code, message));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+    // A client that keeps its side open would keep the connection, and what its request has taken.
+    setTimeout(() => socket.destroy(), REJECTION_READ_MS).unref();
   }
 
   server.maxConnections = MAX_CONNECTIONS;
