@@ -138,8 +138,8 @@ function endReasonOfConversation(state: CallState): EndReason {
   if (state.hangUpCause === 'no_answer') return 'internal_error';
   if (state.hangUpCause !== undefined) return state.hangUpCause;
   const media = state.mediaEnd?.reason;
-  // Counts even if a later stream was granted, because nothing is known of that stream. The process that gave the call up may
-  // itself have asked for it, and not have got the response.
+  // Counts even if a later stream was granted or started, because its end is not known. The process that gave the call up may
+  // itself have asked for that stream, and not have got the response.
   if (media !== undefined && media !== 'carrier_stop' && media !== 'transferred') return media;
   if (media === undefined && state.givenUpAt !== undefined) return 'media_failed';
   return state.direction === 'inbound' ? 'caller_hangup' : 'callee_hangup';

@@ -140,8 +140,11 @@ export async function startHarness(
     /** Does something while no worker runs. Then a worker gets all events of that time in one task. */
     async withoutWorkers(work: () => Promise<unknown>): Promise<void> {
       await stopWorkers();
-      await work();
-      stopWorkers = await startWorkers();
+      try {
+        await work();
+      } finally {
+        stopWorkers = await startWorkers();
+      }
     },
     async stop(): Promise<void> {
       await stopWorkers();

@@ -66,6 +66,7 @@ export function createStepLimit(ctx: ApiContext, p: Limits) {
         giveUp = () => (timer = setTimeout(() => reject(serviceUnavailable()), END_MS));
       });
       over.signal.addEventListener('abort', giveUp);
+      if (over.signal.aborted) giveUp();
       try {
         return await Promise.race([work, late]);
       } finally {
