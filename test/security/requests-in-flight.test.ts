@@ -56,6 +56,16 @@ describe('a password reset overrides requests in flight', () => {
     expect(await activeKeys(accountId)).not.toContain('survivor');
   });
 
+  it('for an earlier reset that was delayed', async () => {
+    const { browser, email, userId } = await newOwner();
+    const token = await createEmailLinks(service.database).issue(userId, 'reset');
+    beforeNextWrite('users', 'updateOne', () => reset(userId));
+    const late = { token, new_password: `${NEW_PASSWORD} of before` };
+    expectError(await browser.post('/portal/reset-password', late), 409, 'CONFLICT', /changed meanwhile/);
+    const logIn = await createBrowser(service).post('/portal/log-in', { email, password: NEW_PASSWORD });
+    expect(logIn.status).toBe(200);
+  });
+
   it('for a later expiry of an API key', async () => {
     const { browser, userId, accountId } = await newOwner();
     const expiresAt = new Date(Date.now() + 3_600_000);

@@ -138,13 +138,9 @@ export function createPeople(database: IdentityDatabase) {
 function createPasswordChanges(database: IdentityDatabase) {
   const collectionOf = collectionsOf(database);
   return {
-    /** Sets a password. This also ends every session of the person, because sessions are bound to the password. */
-    async setPassword(user: Pick<UserDocument, '_id' | 'unverified'>, passwordHash: string): Promise<void> {
-      await collectionOf(user).updateOne({ _id: user._id }, { $set: { passwordHash } });
-    },
-
     /**
-     * Replaces a password like `setPassword`, but only if the stored hash is still that of the given user.
+     * Replaces a password if the stored hash is still that of the given user. This also ends every session of the person,
+     * because sessions are bound to the password.
      * @returns false, without a change, if the password has changed meanwhile
      */
     async replacePassword(

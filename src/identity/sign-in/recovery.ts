@@ -95,11 +95,13 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       await inTime(ctx, limits.countLink(ctx));
       const user = await inTime(ctx, personOf(token));
       const accountName = (await inTime(ctx, accounts.find(user.accountId)))?.name ?? '';
-      const own = [user.email, user.name, accountName];
-      await inTime(ctx, passwordRules.check({ field: 'new_password', password, own }));
+      const check = { field: 'new_password', password, own: [user.email, user.name, accountName] } as const;
+      await inTime(ctx, passwordRules.check(check));
       const passwordHash = await hashing.hash(ctx, { email: user.email }, password);
+      // A password that is set from now on stays, even if this process is frozen meanwhile.
+      const current = await inTime(ctx, personOf(token));
       if (!(await inTime(ctx, emailLinks.use(token, 'reset')))) throw invalidLink();
-      await inTime(ctx, members.setPassword(user, passwordHash));
+      if (!(await inTime(ctx, members.replacePassword(current, passwordHash)))) throw changedMeanwhile();
       // A new password ends only sessions that are bound to the password. Those of an earlier version are not.
       await inTime(ctx, sessions.endAll(user._id));
       // Someone who knew the old password may have created invitations.
@@ -153,4 +155,8 @@ function wrongPassword(fault: string): ServiceError {
 
 function invalidLink(): ServiceError {
   return new ServiceError('NOT_FOUND', 'This link is no longer valid. Request a new one.');
+}
+
+function changedMeanwhile(): ServiceError {
+  return new ServiceError('CONFLICT', 'The password was changed meanwhile. Log in with it, or request a new link.');
 }
