@@ -1,6 +1,7 @@
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { WebhooksDatabase } from './database.js';
 import { findAllRaw, type RawDocument } from '../platform/mongo/raw-document.js';
+import { LIST_READ_TIMEOUT_MS } from '../platform/mongo/pages.js';
 import { driverCollection, WITHOUT_UNDEFINED } from '../platform/mongo/driver-collection.js';
 import type { AttemptStep, WebhookAttemptDocument, WebhookDeliveryDocument } from './model.js';
 
@@ -21,6 +22,8 @@ export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
 
 /** Headers are left out where several attempts are shown with other data, because they are large. */
 const WITHOUT_HEADERS = { requestHeaders: 0, responseHeaders: 0 } as const;
+
+const COUNTED_AT_ONCE = 1_000;
 
 const STEP_FIELDS: Record<keyof AttemptStep, 1> = { number: 1, redelivery: 1, startedAt: 1, finishedAt: 1, outcome: 1 };
 
@@ -68,12 +71,13 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return [...(rows.length < most ? unstoredAttempt(delivery, rows) : []), ...rows];
     },
 
-    /** Counts the attempts by call id. */
+    /** Counts the attempts by call id. Redeliveries can make them many, so this reads only their index, in small batches. */
     async counts(callIds: readonly string[]): Promise<Map<string, number>> {
       const rows = await attempts
-        .find({ callId: { $in: [...callIds] } }, { callId: 1 })
-        .lean<Pick<WebhookAttemptDocument, '_id' | 'callId'>[]>()
-        .exec();
+        .find({ callId: { $in: [...callIds] } }, { _id: 0, callId: 1, number: 1 })
+        .batchSize(COUNTED_AT_ONCE)
+        .maxTimeMS(LIST_READ_TIMEOUT_MS)
+        .lean<Pick<WebhookAttemptDocument, 'callId'>[]>();
       const counts = new Map<string, number>();
       for (const { callId } of rows) counts.set(callId, (counts.get(callId) ?? 0) + 1);
       return counts;
@@ -84,8 +88,8 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       const rows = await attempts
         .find({ callId: { $in: [...callIds] }, outcome: 'failed' }, { ...WITHOUT_HEADERS, responseBody: 0 })
         .sort({ callId: 1, number: 1 })
-        .lean<WebhookAttemptDocument[]>()
-        .exec();
+        .maxTimeMS(LIST_READ_TIMEOUT_MS)
+        .lean<WebhookAttemptDocument[]>();
       return new Map(rows.map((row) => [row.callId, row]));
     },
 

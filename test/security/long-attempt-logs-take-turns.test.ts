@@ -92,6 +92,19 @@ describe('a delivery with hundreds of attempts and long responses', () => {
     expect(sizes[0]).toBeGreaterThan(ATTEMPTS * 1_024);
   }, 60_000);
 
+  it('is counted in the list of deliveries by the index alone', async () => {
+    const finds: unknown[] = [];
+    const client = service.database.connection.getClient();
+    const listen = ({ command }: mongo.CommandStartedEvent) =>
+      void (command['find'] === 'webhook_attempts' && finds.push([command['projection'], command['batchSize']]));
+    client.on('commandStarted', listen);
+    const { json } = await service.request('/webhook_deliveries', { key: customer.liveKey });
+    client.off('commandStarted', listen);
+    expect(json['data']).toEqual([expect.objectContaining({ call_id: callId, attempts: ATTEMPTS })]);
+    // The index has both fields. The id would have to be read from the documents, which have several kilobytes each.
+    expect(finds).toEqual([[{ _id: 0, callId: 1, number: 1 }, 1_000]]);
+  }, 60_000);
+
   it('is not read to reject another redelivery', async () => {
     const bytes: number[] = [];
     const client = service.database.connection.getClient();
