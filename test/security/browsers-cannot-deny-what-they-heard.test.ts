@@ -36,4 +36,23 @@ describe('a browser that returns no marks and drops its connection, to talk for 
       costMicros: seconds * 2_500,
     });
   });
+
+  it('pays for a call of more than 30 s in which the agent only listened', async () => {
+    const call = await stack.create(customer.liveKey);
+    const line = await openBrowserLine({ ...call, isMute: true });
+    await line.ready();
+    line.speak();
+    await stack.scripted(call.callId);
+    await sleep(2_000);
+    const before = await createWebLegs(stack.service.database).now();
+    line.break();
+    await eventually(async () => (await stack.leg(call.callId)).seenAt.getTime() >= before);
+    await stack.age(call.callId, ['startedAt'], 40_000);
+    await stack.age(call.callId, ['startedAt', 'seenAt', 'createdAt'], 31_000);
+    const { startedAt } = await stack.leg(call.callId);
+    await stack.service.database.conversationResults.updateOne({ _id: call.callId }, { $set: { startedAt } });
+    const ended = await stack.ended(call.callId);
+    expect(ended).toMatchObject({ status: 'COMPLETED' });
+    expect(ended?.costMicros).toBeGreaterThan(40 * 2_500);
+  });
 });
