@@ -72,7 +72,7 @@ export function caddyfile(deployed: string, { host, certificate, api, media }: P
     ['import processes api 8080 least_conn 5s', upstreams(api, API_HEALTH, ['least_conn', '5s'])],
   ];
   return changes.reduce((text, [from, to]) => {
-    if (text.split(from).length !== 2) throw new Error(`deploy/Caddyfile has no single ${JSON.stringify(from)}.`);
-    return text.replace(from, () => to);
+    if (!text.includes(from)) throw new Error(`deploy/Caddyfile has no ${JSON.stringify(from)}.`);
+    return text.replaceAll(from, () => to);
   }, deployed);
 }
