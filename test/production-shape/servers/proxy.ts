@@ -65,14 +65,15 @@ export function caddyfile(deployed: string, { host, certificate, api, media }: P
       `lb_policy ${policy}`,
       `lb_try_duration ${tryFor}`,
     ].join('\n\t\t\t');
-  const changes: readonly (readonly [from: string, to: string])[] = [
+  const changes: readonly (readonly [from: string, to: string, times?: number])[] = [
     ['\n{\n', `\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind ${host}\n`],
     ['{$DOMAIN} {\n', `{$DOMAIN} {\n\ttls ${certificate.certFile} ${certificate.keyFile}\n`],
     ['import processes media 8081 {args[0]} {args[1]}', upstreams(media, MEDIA_HEALTH, ['{args[0]}', '{args[1]}'])],
-    ['import processes api 8080 least_conn 5s', upstreams(api, API_HEALTH, ['least_conn', '5s'])],
+    ['import processes api 8080 least_conn 5s', upstreams(api, API_HEALTH, ['least_conn', '5s']), 2],
   ];
-  return changes.reduce((text, [from, to]) => {
-    if (!text.includes(from)) throw new Error(`deploy/Caddyfile has no ${JSON.stringify(from)}.`);
+  return changes.reduce((text, [from, to, times = 1]) => {
+    if (text.split(from).length !== times + 1)
+      throw new Error(`deploy/Caddyfile has not ${times} × ${JSON.stringify(from)}.`);
     return text.replaceAll(from, () => to);
   }, deployed);
 }
