@@ -12,19 +12,30 @@ let stack: WebStack;
 let customer: Customer;
 useWebStack((started) => ({ stack, customer } = started));
 
+/** Begins a call of a browser that returns no marks, and speaks. */
+async function speakWithoutMarks() {
+  const call = await stack.create(customer.liveKey);
+  const line = await openBrowserLine({ ...call, isMute: true });
+  await line.ready();
+  line.speak();
+  return { call, line };
+}
+
+/** Breaks the connection, and waits until the service has last seen the browser after that. */
+async function breakLine(callId: string, line: { break: () => void }): Promise<void> {
+  const before = await createWebLegs(stack.service.database).now();
+  line.break();
+  await eventually(async () => (await stack.leg(callId)).seenAt.getTime() >= before);
+}
+
 describe('a browser that returns no marks and drops its connection, to talk for free', () => {
   it('pays for the call in which the agent spoke to it', async () => {
-    const call = await stack.create(customer.liveKey);
-    const line = await openBrowserLine({ ...call, isMute: true });
-    await line.ready();
-    line.speak();
+    const { call, line } = await speakWithoutMarks();
     const { sink } = await stack.scripted(call.callId);
     sink.sendAudio('item', Buffer.alloc(3 * BYTES_PER_SECOND, 0x7f));
     await line.next('media');
     await sleep(2_000);
-    const before = await createWebLegs(stack.service.database).now();
-    line.break();
-    await eventually(async () => (await stack.leg(call.callId)).seenAt.getTime() >= before);
+    await breakLine(call.callId, line);
     await stack.age(call.callId, ['startedAt'], 10_000);
     await stack.age(call.callId, ['startedAt', 'seenAt', 'createdAt'], 31_000);
     const { startedAt, seenAt } = await stack.leg(call.callId);
@@ -38,15 +49,10 @@ describe('a browser that returns no marks and drops its connection, to talk for 
   });
 
   it('pays for a call of more than 30 s in which the agent only listened', async () => {
-    const call = await stack.create(customer.liveKey);
-    const line = await openBrowserLine({ ...call, isMute: true });
-    await line.ready();
-    line.speak();
+    const { call, line } = await speakWithoutMarks();
     await stack.scripted(call.callId);
     await sleep(2_000);
-    const before = await createWebLegs(stack.service.database).now();
-    line.break();
-    await eventually(async () => (await stack.leg(call.callId)).seenAt.getTime() >= before);
+    await breakLine(call.callId, line);
     await stack.age(call.callId, ['startedAt'], 40_000);
     await stack.age(call.callId, ['startedAt', 'seenAt', 'createdAt'], 31_000);
     const { startedAt } = await stack.leg(call.callId);
