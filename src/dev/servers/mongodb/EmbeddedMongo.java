@@ -2,13 +2,9 @@ import de.bwaldvogel.mongo.MongoCollection;
 import de.bwaldvogel.mongo.MongoDatabase;
 import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.backend.CollectionOptions;
-import de.bwaldvogel.mongo.backend.CursorRegistry;
 import de.bwaldvogel.mongo.backend.Index;
 import de.bwaldvogel.mongo.backend.IndexKey;
-import de.bwaldvogel.mongo.backend.QueryParameters;
-import de.bwaldvogel.mongo.backend.QueryResult;
 import de.bwaldvogel.mongo.backend.h2.H2Backend;
-import de.bwaldvogel.mongo.backend.h2.H2Collection;
 import de.bwaldvogel.mongo.backend.h2.H2Database;
 import de.bwaldvogel.mongo.bson.Document;
 import de.bwaldvogel.mongo.wire.message.MongoMessage;
@@ -28,8 +24,7 @@ import org.h2.mvstore.MVStore;
 /**
  * A server with MongoDB's wire protocol for machines without mongod: mongo-java-server on H2, changed to confirm a
  * write only when it has been committed to the file, and to return documents as they were when they were read. For
- * development only: a killed process loses no data, but a power
- * cut may lose some.
+ * development only: a killed process loses no data, but a power cut may lose some.
  *
  * Usage: EmbeddedMongo (data folder) (port) (address; loopback if absent). Exits when its standard input closes, so that
  * it never outlives its launcher.
@@ -40,8 +35,8 @@ public final class EmbeddedMongo {
         MVStore store = new MVStore.Builder()
             .fileName(folder.resolve("data.mv").toString())
             .cacheSize(64)
-            // Each commit writes every changed page as a whole. With H2's default of 16 kB, a write takes half as much CPU again.
-            .pageSplitSize(4_096)
+            // Each commit writes every changed page as a whole, so writes to small pages take less CPU time.
+            .pageSplitSize(2_048)
             .autoCommitDisabled()
             .open();
         // With H2's default of 45 s the file would grow by every write of the last 45 s.
@@ -82,13 +77,25 @@ public final class EmbeddedMongo {
         @Override
         protected MongoDatabase openOrCreateDatabase(String name) {
             return new H2Database(name, getMvStore(), getCursorRegistry()) {
-                /** Opens the same maps as the library does, but with a collection that returns copies. */
                 @Override
                 protected MongoCollection<Object> openOrCreateCollection(String collection, CollectionOptions options) {
                     String namespace = getFullCollectionNamespace(collection);
-                    MVMap<Object, Document> documents = getMvStore().openMap("databases." + namespace);
+                    MVMap<Object, Document> documents = StoredMaps.documents(getMvStore(), namespace);
                     MVMap<String, Object> sizes = getMvStore().openMap("meta." + namespace);
-                    return new CopyingCollection(this, collection, options, documents, sizes, cursorRegistry);
+                    return new StoredCollection(this, collection, options, documents, sizes, cursorRegistry);
+                }
+
+                @Override
+                protected Index<Object> openOrCreateUniqueIndex(
+                    String collection, String index, List<IndexKey> keys, boolean sparse) {
+                    String namespace = getFullCollectionNamespace(collection);
+                    return new StoredIndex(StoredMaps.places(getMvStore(), namespace, index), index, keys, sparse);
+                }
+
+                @Override
+                protected void dropIndex(MongoCollection<Object> collection, String index) {
+                    super.dropIndex(collection, index);
+                    StoredMaps.dropPlaces(getMvStore(), getFullCollectionNamespace(collection.getCollectionName()), index);
                 }
             };
         }
@@ -153,57 +160,6 @@ public final class EmbeddedMongo {
         void commitAndClose() {
             lock.writeLock().lock();
             store.close();
-        }
-    }
-
-    /**
-     * Returns copies. The library returns the stored documents, which later updates change before the response is sent:
-     * a counter then shows the value of another client's update.
-     */
-    private static final class CopyingCollection extends H2Collection {
-        CopyingCollection(
-            MongoDatabase database, String name, CollectionOptions options, MVMap<Object, Document> documents,
-            MVMap<String, Object> sizes, CursorRegistry cursors) {
-            super(database, name, options, documents, sizes, cursors);
-        }
-
-        /**
-         * Uses an index for the fields it has, and compares the other ones with the documents found. The library reads
-         * the whole collection for each query that has more fields than an index, such as an update of one document
-         * with a condition.
-         */
-        @Override
-        protected QueryResult queryDocuments(
-            Document query, Document orderBy, int numberToSkip, int limit, int batchSize, Document fieldSelector) {
-            for (Index<Object> index : getIndexes()) {
-                Document indexed = indexedPart(query, index);
-                if (indexed == null || !index.canHandle(indexed)) continue;
-                return matchDocuments(
-                    query, index.getPositions(indexed), orderBy, numberToSkip, limit, batchSize, fieldSelector);
-            }
-            return super.queryDocuments(query, orderBy, numberToSkip, limit, batchSize, fieldSelector);
-        }
-
-        /** The fields of an index in a query; null if the query does not have all of them. */
-        private static Document indexedPart(Document query, Index<Object> index) {
-            Document part = new Document();
-            for (IndexKey key : index.getKeys()) {
-                if (!query.containsKey(key.getKey())) return null;
-                part.put(key.getKey(), query.get(key.getKey()));
-            }
-            return part;
-        }
-
-        @Override
-        public synchronized Document findAndModify(Document query) {
-            return super.findAndModify(query).cloneDeeply();
-        }
-
-        @Override
-        public synchronized QueryResult handleQuery(QueryParameters query) {
-            QueryResult found = super.handleQuery(query);
-            List<Document> copies = found.collectDocuments().stream().map(Document::cloneDeeply).toList();
-            return new QueryResult(copies, found.getCursorId());
         }
     }
 }

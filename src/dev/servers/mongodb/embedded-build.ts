@@ -8,6 +8,18 @@ import { fetchLibraries } from '../maven.js';
 import { runCommand } from '../../processes/run-command.js';
 import type { FindOptions } from '../find-options.js';
 
+/** The Java sources of the replacement, in the folder of this file. */
+export const SOURCES = [
+  'DocumentType.java',
+  'EmbeddedMongo.java',
+  'KeyType.java',
+  'PlaceType.java',
+  'StoredCollection.java',
+  'StoredIndex.java',
+  'StoredMaps.java',
+  'StoredText.java',
+];
+
 const COMPILE_TIMEOUT_MS = 120_000;
 const ADVICE =
   'Install a JDK of version 17 or later and Maven, or put MongoDB 8 (`mongod`) on PATH, or set MONGODB_URI to a running server.';
@@ -37,7 +49,7 @@ export async function buildEmbeddedMongo(
       await runCommand({
         what: 'compiling the MongoDB stand-in',
         file: compiler,
-        args: ['-cp', join(library, '*'), '-d', join(made, 'classes'), join(source, 'EmbeddedMongo.java')],
+        args: ['-cp', join(library, '*'), '-d', join(made, 'classes'), ...SOURCES.map((name) => join(source, name))],
         cwd: made,
         env,
         timeoutMs: COMPILE_TIMEOUT_MS,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { cacheFolder, packageRoot } from '../cache-folder.js';
 import { findOnPath } from '../executables.js';
 import type { FindOptions } from '../find-options.js';
-import { buildEmbeddedMongo } from './embedded-build.js';
+import { buildEmbeddedMongo, SOURCES } from './embedded-build.js';
 import { downloadMongod } from './mongod-download.js';
 
 /** A real mongod, or the Java classes of the embedded replacement. */
@@ -43,7 +43,7 @@ function writerOf(dataFolder: string): MongodbProgram['kind'] | undefined {
 /** Returns a hash of the embedded replacement's source, so that it is rebuilt when the source changes. */
 async function sourceVersion(): Promise<string> {
   const hash = createHash('sha256');
-  for (const name of ['pom.xml', 'EmbeddedMongo.java']) {
+  for (const name of ['pom.xml', ...SOURCES]) {
     hash.update(await readFile(join(packageRoot(), 'src/dev/servers/mongodb', name)));
   }
   return hash.digest('hex').slice(0, 12);
