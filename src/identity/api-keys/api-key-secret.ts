@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Mode } from '../../kernel/ids.js';
 
@@ -25,6 +25,15 @@ export function isWellFormed(secret: string): boolean {
 /** Returns the hash to store. 190 random bits cannot be guessed, so an HMAC is enough and no slow hash is needed. */
 export function hashSecret(pepper: string, secret: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
+}
+
+/**
+ * Creates a function that returns an id of a secret, for lookups in memory. Guesses of the secret cannot be checked against it. Node computes
+ * it in a fraction of the time of an HMAC, which would be 3 % of a short read.
+ */
+export function createSecretIds(): (secret: string) => string {
+  const salt = randomBytes(16).toString('hex');
+  return (secret) => hash('sha256', salt + secret);
 }
 
 /** Returns a name of the pepper that does not reveal it. */

@@ -7,7 +7,7 @@ import { createApiKeyChanges } from './api-key-changes.js';
 import { createApiKeyQueries } from './api-key-queries.js';
 import { endWithAncestors } from './key-ancestors.js';
 import { makeRoomForKey, MAX_KEYS } from './key-limit.js';
-import { hashSecret, isWellFormed, newSecret, pepperIdOf } from './api-key-secret.js';
+import { createSecretIds, hashSecret, isWellFormed, newSecret, pepperIdOf } from './api-key-secret.js';
 import { isInForce } from './in-force.js';
 import { findKey, type KeyPeppers } from './key-search.js';
 import type { IdentityDatabase } from '../database.js';
@@ -29,6 +29,7 @@ export type ValidApiKey = StoredCredential;
 export function createApiKeys(deps: { database: IdentityDatabase } & KeyPeppers) {
   const { accounts, apiKeys, credentials } = deps.database;
   const { cache } = credentials;
+  const idOf = createSecretIds();
 
   /**
    * Records a use but does not wait for the write, so that requests are not delayed. If it fails, the next use is
@@ -45,14 +46,14 @@ export function createApiKeys(deps: { database: IdentityDatabase } & KeyPeppers)
     );
   }
 
-  async function read(secret: string, hash: string): Promise<StoredCredential | null> {
+  async function read(secret: string): Promise<StoredCredential | null> {
     const ticket = cache.beginRead();
-    const key = await findKey(deps, secret, hash);
+    const key = await findKey(deps, secret, hashSecret(deps.pepper, secret));
     if (!isInForce(key)) return null;
     const account = await accounts.findOne({ _id: key.accountId }, { webhookSecrets: 0 }).lean<AccountDocument>();
     if (!account) return null;
     const found = { key, account };
-    cache.add(hash, ticket, found);
+    cache.add(idOf(secret), ticket, found);
     return found;
   }
 
@@ -121,15 +122,14 @@ export function createApiKeys(deps: { database: IdentityDatabase } & KeyPeppers)
      */
     findCached(secret: string): ValidApiKey | null | undefined {
       if (!isWellFormed(secret)) return null;
-      const found = cache.find(hashSecret(deps.pepper, secret));
+      const found = cache.find(idOf(secret));
       return found && used(found);
     },
 
     /** Finds a valid key and its account; null for anything else. Malformed secrets never reach the database. */
     async authenticate(secret: string): Promise<ValidApiKey | null> {
       if (typeof secret !== 'string' || !isWellFormed(secret)) return null;
-      const hash = hashSecret(deps.pepper, secret);
-      const found = cache.find(hash) ?? (await read(secret, hash));
+      const found = cache.find(idOf(secret)) ?? (await read(secret));
       return found && used(found);
     },
   };

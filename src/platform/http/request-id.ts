@@ -43,6 +43,7 @@ export function requestId(logger: Logger, p: { errorDocs: string; minDeadlineMs:
     await (span === undefined ? next() : span.run(next));
     reportRequest(ctx);
     endSpan(span, ctx);
+    if (!logger.isLevelEnabled('debug')) return;
     logger.debug(
       {
         requestId: ctx.state.requestId,

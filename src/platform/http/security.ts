@@ -37,10 +37,13 @@ export const SECURITY_HEADERS = {
 } as const;
 
 export function securityHeaders(config: Config) {
-  return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
-    ctx.set(SECURITY_HEADERS);
-    if (config.production) ctx.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
-    await next();
+  const headers = Object.entries({
+    ...SECURITY_HEADERS,
+    ...(config.production && { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' }),
+  });
+  return (ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> => {
+    for (const [name, value] of headers) ctx.res.setHeader(name, value);
+    return next();
   };
 }
 
