@@ -8,6 +8,7 @@ import { createCarrierBindings } from '../src/telephony/carrier-bindings.js';
 import type { Database } from '../src/database.js';
 import { createRejectionReports } from '../src/telephony/rejection-reports.js';
 import { createCarrierOfCall } from '../src/telephony/web/carrier.js';
+import { createWebLegs } from '../src/telephony/web/legs.js';
 import { createCarrierEvents } from '../src/telephony/carrier-events.js';
 import { createDialPacing } from '../src/telephony/pacing/dial-pacing.js';
 import { createIdempotencyKeys } from '../src/calls/placing/idempotency-keys.js';
@@ -78,6 +79,7 @@ export function createActivities(deps: ActivityDeps) {
     recordings: createRecordings(database, { stores: createAudioStores(database, config.recordings) }),
     rejectionReports: createRejectionReports({ carrierEvents: createCarrierEvents(database), logger }),
     webhookSecrets: createWebhookSecrets({ database, config }),
+    webLegs: createWebLegs(database),
   };
   const endings = { deliveries: createWebhookDeliveries(database), attempts: createWebhookAttempts(database) };
   const erasure = createCallErasure({ ...stores, ...endings, idempotencyKeys: createIdempotencyKeys(database) });

@@ -37,11 +37,9 @@ async function waitForMedia(call: CallRun): Promise<void> {
   if (await condition(() => isFinal(call.state), MEDIA_WAIT_MS)) return;
   // The media server's signals may have been lost while Temporal was unavailable, so read its stored result.
   const { givenUpAt: at, givenUpAfter: after } = call.state;
-  const endedAt = call.state.carrierEnd?.at;
   const known = {
     ...(at === undefined ? {} : { givenUpAt: at }),
     ...(after === undefined ? {} : { givenUpAfter: after }),
-    ...(endedAt === undefined ? {} : { endedAt }),
   };
   const facts = await carrierActivities.readMediaFacts({ callId: call.input.callId, ...known }).catch(() => undefined);
   const now = Date.now();

@@ -31,6 +31,8 @@ export interface CarrierCall {
   createdAt?: number;
   startedAt?: number;
   endedAt?: number;
+  /** When the line was last known to be alive. Only browsers' lines are watched. */
+  seenAt?: number;
   durationSeconds?: number;
   answeredBy?: AnsweredBy;
 }

@@ -28,6 +28,23 @@ async function breakLine(callId: string, line: { break: () => void }): Promise<v
   await eventually(async () => (await stack.leg(callId)).seenAt.getTime() >= before);
 }
 
+/** Begins a call in which the agent does not speak, and breaks its connection after 2 s. */
+async function breakUnheard(): Promise<string> {
+  const { call, line } = await speakWithoutMarks();
+  await stack.scripted(call.callId);
+  await sleep(2_000);
+  await breakLine(call.callId, line);
+  return call.callId;
+}
+
+/** Moves the beginning of the conversation to that of the line, whose times the test has changed. */
+async function alignResult(callId: string) {
+  const leg = await stack.leg(callId);
+  const { startedAt } = leg;
+  await stack.service.database.conversationResults.updateOne({ _id: callId }, { $set: { startedAt } });
+  return leg;
+}
+
 describe('a browser that returns no marks and drops its connection, to talk for free', () => {
   it('pays for the call in which the agent spoke to it', async () => {
     const { call, line } = await speakWithoutMarks();
@@ -49,16 +66,34 @@ describe('a browser that returns no marks and drops its connection, to talk for 
   });
 
   it('pays for a call of more than 30 s in which the agent only listened', async () => {
-    const { call, line } = await speakWithoutMarks();
-    await stack.scripted(call.callId);
-    await sleep(2_000);
-    await breakLine(call.callId, line);
-    await stack.age(call.callId, ['startedAt'], 40_000);
-    await stack.age(call.callId, ['startedAt', 'seenAt', 'createdAt'], 31_000);
-    const { startedAt } = await stack.leg(call.callId);
-    await stack.service.database.conversationResults.updateOne({ _id: call.callId }, { $set: { startedAt } });
-    const ended = await stack.ended(call.callId);
-    expect(ended).toMatchObject({ status: 'COMPLETED' });
-    expect(ended?.costMicros).toBeGreaterThan(40 * 2_500);
+    const callId = await breakUnheard();
+    await stack.age(callId, ['startedAt'], 40_000);
+    await stack.age(callId, ['startedAt', 'seenAt', 'createdAt'], 31_000);
+    const { startedAt, seenAt } = await alignResult(callId);
+    const seconds = Math.ceil((seenAt.getTime() - startedAt!.getTime()) / 1_000);
+    expect(seconds).toBeGreaterThan(40);
+    expect(await stack.ended(callId)).toMatchObject({
+      status: 'COMPLETED',
+      durationSeconds: seconds,
+      costMicros: seconds * 2_500,
+    });
+  });
+
+  it('pays nothing if the line broke within 30 s and the agent was not heard, even if the call is ended later', async () => {
+    const lost = await breakUnheard();
+    await stack.age(lost, ['startedAt', 'createdAt'], 45_000);
+    await stack.age(lost, ['seenAt'], 31_000);
+    await alignResult(lost);
+    expect(await stack.ended(lost)).toMatchObject({ status: 'FAILED', endReason: 'media_failed', costMicros: 0 });
+
+    const canceled = await breakUnheard();
+    await stack.age(canceled, ['startedAt', 'createdAt'], 45_000);
+    await stack.age(canceled, ['seenAt'], 20_000);
+    await alignResult(canceled);
+    await stack.service.request(`/calls/${canceled}/cancel`, { method: 'POST', key: customer.liveKey });
+    expect(await stack.ended(canceled)).toMatchObject({ costMicros: 0 });
+    const { startedAt, seenAt, endedAt } = await stack.leg(canceled);
+    expect(seenAt.getTime() - startedAt!.getTime()).toBeLessThan(30_000);
+    expect(endedAt!.getTime() - startedAt!.getTime()).toBeGreaterThan(30_000);
   });
 });

@@ -125,7 +125,7 @@ async function findCarrierCall(
  * returns FAILED with an internal error.
  */
 function decideClosedOutcome(facts: Facts, record: CarrierCall | undefined): CallOutcome {
-  const state = rebuildState(facts, record?.endedAt);
+  const state = rebuildState(facts, record?.seenAt);
   const endedAt = record?.endedAt ?? state.mediaEnd?.at ?? facts.call?.updatedAt.getTime() ?? Date.now();
   const end = record && toCarrierEnd(record, endedAt);
   const outcome = end ? decideOutcome(state, end) : state.mediaEnd && decideOutcomeWithoutCarrier(state, endedAt);
@@ -134,8 +134,8 @@ function decideClosedOutcome(facts: Facts, record: CarrierCall | undefined): Cal
 }
 
 /** Rebuilds the call's state from its records. Without another known reason, the end is an internal error. */
-function rebuildState({ request, call, result, isUninstructed }: Facts, endedAt: number | undefined): CallState {
-  const mediaEnd = result === null ? undefined : toMediaEnd(result, endedAt);
+function rebuildState({ request, call, result, isUninstructed }: Facts, seenAt: number | undefined): CallState {
+  const mediaEnd = result === null ? undefined : toMediaEnd(result, seenAt);
   const hasOwnEndReason =
     mediaEnd !== undefined && mediaEnd.reason !== 'carrier_stop' && mediaEnd.reason !== 'transferred';
   return {

@@ -2,7 +2,8 @@ import type { MediaEnd } from '../../kernel/call-state.js';
 import { keptBy, WITHHELD_SUMMARY, type StorageMode } from '../../kernel/conversation/storage.js';
 import { NO_STREAM } from '../../kernel/resumption.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
-import { lineOf } from '../../telephony/web/leg.js';
+import { lastSeenAt, lineOf } from '../../telephony/web/leg.js';
+import type { WebLegs } from '../../telephony/web/legs.js';
 import type { ConversationResults, ResultHead } from '../../voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { CallDocument } from '../call-model.js';
@@ -19,28 +20,33 @@ interface Deps {
   recordings: Recordings;
   requests: Pick<CallRequests, 'facts'>;
   droppedWords: DroppedWords;
+  webLegs: Pick<WebLegs, 'find'>;
 }
 
 /** Reads the conversation's result, as stored by the media server. */
 export function createConversationFacts(deps: Deps) {
-  const { bindings, results, projection, recordings, requests, droppedWords } = deps;
+  const { bindings, results, projection, recordings, requests, droppedWords, webLegs } = deps;
+
+  /** How the audio ended according to the stored result. If it was lost, the browser's line says how long it lasted. */
+  async function storedMediaEnd(result: ResultHead): Promise<MediaEnd | undefined> {
+    const leg = lineOf(result.carrierSid) === 'browser' ? await webLegs.find(result.carrierSid) : null;
+    return toMediaEnd(result, leg === null ? undefined : lastSeenAt(leg));
+  }
   return {
     /**
      * Start and end of the audio, for a workflow that missed the media server's signals. Times in ms since the epoch.
      * `isUninstructed`: we never told the carrier what to do with the answered outbound call.
      * @param input.givenUpAt when we gave the call up, if the workflow knows
      * @param input.givenUpAfter number of the last stream before that; absent if no later stream can continue the call
-     * @param input.endedAt when the carrier says that the call ended
      */
     async readMediaFacts(input: {
       callId: string;
       givenUpAt?: number;
       givenUpAfter?: number;
-      endedAt?: number;
     }): Promise<{ startedAt?: number; end?: MediaEnd; isUninstructed?: true }> {
       const { callId } = input;
       const [result, binding] = await Promise.all([results.findHead(callId), bindings.find(callId)]);
-      const end = (result ? toMediaEnd(result, input.endedAt) : undefined) ?? givenUpMediaEnd(result, input, binding);
+      const end = (result ? await storedMediaEnd(result) : undefined) ?? givenUpMediaEnd(result, input, binding);
       return {
         ...(result ? { startedAt: result.startedAt.getTime() } : {}),
         ...(end === undefined ? {} : { end }),
@@ -64,17 +70,16 @@ export function createConversationFacts(deps: Deps) {
 /**
  * How the audio of an ended call ended. If the stream was lost before the agent was heard, that is our failure. If it
  * was lost later, the reason is unknown (undefined), and the carrier's status decides.
- * @param callEndedAt when the call ended, in ms since the epoch; undefined: now. A browser can break its own stream, so its audio
- *   counts as lost only then: a call that lasted is billed.
+ * @param seenAt when the browser's line was last known to be open, in ms since the epoch; absent for a phone. A browser can break
+ *   its own stream, so its audio counts as lost only then: a call that lasted is billed.
  */
-export function toMediaEnd(result: ResultHead, callEndedAt = Date.now()): MediaEnd | undefined {
+export function toMediaEnd(result: ResultHead, seenAt?: number): MediaEnd | undefined {
   const { startedAt, endedAt, endReason, agentAudioPlayed } = result;
   if (endedAt !== undefined && endReason !== undefined) {
     return { reason: endReason, at: endedAt.getTime(), agentAudioPlayed };
   }
   if (agentAudioPlayed) return undefined;
-  const at = lineOf(result.carrierSid) === 'browser' ? callEndedAt : startedAt.getTime();
-  return { reason: 'media_failed', at, agentAudioPlayed };
+  return { reason: 'media_failed', at: seenAt ?? startedAt.getTime(), agentAudioPlayed };
 }
 
 /**

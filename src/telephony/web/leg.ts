@@ -77,9 +77,14 @@ export function recordOfLeg(leg: WebLegDocument): CarrierCall {
     direction: 'inbound',
     createdAt: createdAt.getTime(),
     status: statusOfLeg(leg),
-    ...(startedAt === undefined ? {} : { startedAt: startedAt.getTime() }),
+    ...(startedAt === undefined ? {} : { startedAt: startedAt.getTime(), seenAt: lastSeenAt(leg) }),
     ...(endedAt === undefined ? {} : { endedAt: endedAt.getTime(), durationSeconds: secondsOfLeg(leg) }),
   };
+}
+
+/** When a socket of the leg was last known to be open, in ms since the epoch. A leg may be ended long after that. */
+export function lastSeenAt({ seenAt, endedAt = seenAt }: WebLegDocument): number {
+  return Math.min(seenAt.getTime(), endedAt.getTime());
 }
 
 function statusOfLeg({ startedAt, endedAt }: WebLegDocument): CarrierCall['status'] {
