@@ -128,7 +128,7 @@ describe('an expiry that is shortened while a key is used', () => {
     expect(await expiryOf(account._id, key.keyId)).toEqual(key.expiresAt);
   });
 
-  it('stays in force for the keys that the key created if it is shortened again before it is undone', async () => {
+  it('stays in force for the keys that the key created if the key’s expiry is changed again before', async () => {
     const { account, key, secret } = await expiringKey();
     const child = await managementOf(service).post('/api_keys', secret, { name: 'child' });
     const made = await service.apiKeys.update(key.keyId, { expiresAt: sooner });
@@ -137,6 +137,26 @@ describe('an expiry that is shortened while a key is used', () => {
     await service.apiKeys.restore(made);
     expect(await expiryOf(account._id, key.keyId)).toEqual(again);
     expect(await expiryOf(account._id, child.json['key_id'])).toEqual(sooner);
+  });
+
+  it('ends a key with the key that made it if that one is shortened before it is undone', async () => {
+    const { account, key, secret } = await expiringKey();
+    const { json } = await managementOf(service).post('/api_keys', secret, { name: 'child' });
+    const made = await service.apiKeys.update(String(json['key_id']), { expiresAt: sooner });
+    const between = inMinutes(20);
+    await service.apiKeys.update(key.keyId, { expiresAt: between });
+    await service.apiKeys.restore(made);
+    expect(await expiryOf(account._id, json['key_id'])).toEqual(between);
+  });
+
+  it('also ends the keys that a key has created while it had a later expiry, which is undone', async () => {
+    const { account, key, secret, expiresAt } = await expiringKey();
+    const later = inMinutes(90);
+    const made = await service.apiKeys.update(key.keyId, { expiresAt: later });
+    const { json } = await managementOf(service).post('/api_keys', secret, { name: 'child' });
+    expect(await expiryOf(account._id, json['key_id'])).toEqual(later);
+    await service.apiKeys.restore(made);
+    expect(await expiryOf(account._id, json['key_id'])).toEqual(expiresAt);
   });
 
   it('ends a key whose ancestor is revoked while it is created', async () => {

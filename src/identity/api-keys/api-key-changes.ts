@@ -20,7 +20,7 @@ export interface UpdatedKey {
 export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatabase, 'apiKeys' | 'credentials'>) {
   /** Returns the keys that it shortened, each as it was just before. */
   async function shortenDescendants({ accountId, keyId }: ApiKeyDocument, expiresAt: Date): Promise<ApiKeyDocument[]> {
-    const later = { accountId, ancestors: keyId, ...expiringAfter(expiresAt) };
+    const later = { accountId, ancestors: keyId, revokedAt: null, ...expiringAfter(expiresAt) };
     const shortened: ApiKeyDocument[] = [];
     for (;;) {
       const before = await apiKeys.findOneAndUpdate(later, { $set: { expiresAt } }).lean<ApiKeyDocument>();
@@ -74,9 +74,11 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
         const own = await revert(key, { name: before.name, expiresAt: before.expiresAt ?? null });
         if (own.matchedCount === 0) return;
         for (const one of shortened) await revert(one, { expiresAt: one.expiresAt ?? null });
+        // Keys that it created meanwhile may expire as late as the update allowed.
+        if (before.expiresAt) await shortenDescendants(before, before.expiresAt);
       });
       // An ancestor may have been shortened or revoked meanwhile.
-      for (const one of shortened) await endWithAncestors({ apiKeys, credentials }, one).catch(ignoreRevocation);
+      for (const one of [before, ...shortened]) await endWithAncestors({ apiKeys, credentials }, one).catch(ignoreRevocation);
     },
 
     /**
