@@ -10,6 +10,7 @@ import { createApp, type AppDeps } from './app.js';
 import { limitConnections, type ConnectionLimits } from '../platform/http/connection-limits.js';
 import { createMailer, type MailerDeps } from '../platform/mail/mailer.js';
 import { createRequestIds } from '../platform/http/request-id.js';
+import { closeSoon } from '../platform/http/server/close-soon.js';
 import { createHttpServer } from '../platform/http/server/http-server.js';
 import { SECURITY_HEADERS } from '../platform/http/security.js';
 
@@ -27,8 +28,6 @@ const LIMITS = {
  * that arrives on a connection that is being closed is lost.
  */
 const KEEP_ALIVE_MS = { behindProxy: 75_000, direct: 5_000 };
-/** How long a client may take to read the response to a request that reaches no handler. */
-const REJECTION_READ_MS = 1_000;
 const MAX_CONNECTIONS = 10_000;
 const MAX_HEADERS = 100;
 const MAX_REQUESTS_PER_SOCKET = 1_000;
@@ -59,10 +58,12 @@ export function createApiServer(
   const keepAliveTimeout = deps.config.api.trustProxy ? KEEP_ALIVE_MS.behindProxy : KEEP_ALIVE_MS.direct;
   const server = createHttpServer({ ...LIMITS, keepAliveTimeout }, handleRequest);
   const connections = limitConnections(server, limits);
+  const exchanges = new WeakMap<Duplex, Exchange>();
   const bareError = createBareErrors(errorDocsUrl(deps.config));
 
   function handleRequest(req: IncomingMessage, res: ServerResponse): void {
     if (!connections.admit(req, res)) return;
+    exchanges.set(req.socket, { req, res });
     // A pipelined response has a socket only when it is its turn. If the connection ends before, Node closes the socket but
     // not the response, so nothing may be acquired for it yet.
     if (res.socket === null) res.once('socket', () => respond(req, res));
@@ -81,7 +82,7 @@ export function createApiServer(
 
   /** Responds to malformed HTTP, oversized headers and incomplete requests, which reach no handler. */
   function respondToClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    if (error.code === 'ECONNRESET' || !socket.writable || isAnsweringEarlier(exchanges.get(socket))) {
       socket.destroy();
       return;
     }
@@ -89,8 +90,7 @@ export function createApiServer(
     const { body, headers } = bareError(new ServiceError(code, message));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-    // A client that keeps its side open would keep the connection, and what its request has taken.
-    setTimeout(() => socket.destroy(), REJECTION_READ_MS).unref();
+    closeSoon(socket);
   }
 
   server.maxConnections = MAX_CONNECTIONS;
@@ -119,6 +119,20 @@ export function createApiServer(
       await mailer.close();
     },
   };
+}
+
+/** A request and its response. */
+interface Exchange {
+  req: IncomingMessage;
+  res: ServerResponse;
+}
+
+/**
+ * Whether a connection still has to send the response to an earlier request than the one that is malformed. The client would take an
+ * error for that response, or for a part of it.
+ */
+function isAnsweringEarlier(last: Exchange | undefined): boolean {
+  return last !== undefined && !last.res.writableFinished && (last.res.headersSent || last.req.complete);
 }
 
 /**

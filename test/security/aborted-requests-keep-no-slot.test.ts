@@ -1,5 +1,5 @@
-import { connect } from 'node:net';
-import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { connect, type Socket } from 'node:net';
+import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
 
 /** More than the requests of an account that run at once. */
 const ABORTED = 60;
@@ -12,18 +12,23 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-/** Sends the headers of a change of an agent, and breaks the connection soon after. */
-function abort(afterMs: number): Promise<void> {
+/** The headers of a change of an agent. */
+function headOf(body: string): string {
   const head = [
     `PATCH /agents/${customer.agent._id} HTTP/1.1`,
     'Host: 127.0.0.1',
     `Authorization: Bearer ${customer.liveKey}`,
     'Content-Type: application/json',
-    'Content-Length: 12',
+    body,
   ];
+  return `${head.join('\r\n')}\r\n\r\n`;
+}
+
+/** Sends the headers of a change, and breaks the connection soon after. */
+function abort(afterMs: number): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(service.port, '127.0.0.1', () => {
-      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      socket.write(headOf('Content-Length: 12'));
       setTimeout(() => socket.destroy(), afterMs);
     });
     socket.on('error', () => undefined);
@@ -31,14 +36,29 @@ function abort(afterMs: number): Promise<void> {
   });
 }
 
+/** Sends a change with a malformed body, reads the response to its end, and keeps its side of the connection open. */
+async function sendMalformedBody(): Promise<Socket> {
+  const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  socket.on('data', () => undefined).write(`${headOf('Transfer-Encoding: chunked')}zz\r\n`);
+  await new Promise((resolve) => socket.on('end', resolve));
+  return socket;
+}
+
+const change = () => ({
+  method: 'PATCH',
+  key: customer.liveKey,
+  headers: { 'Content-Type': 'application/json' },
+  body: '{"name":"Ada"}',
+});
+
 describe('a client that disconnects before its body is read', () => {
   it('leaves its account the slots for other requests', async () => {
     for (let n = 0; n < ABORTED; n += 1) await abort(n % 4);
-    const given = { method: 'PATCH', key: customer.liveKey, headers: { 'Content-Type': 'application/json' } };
     const agent = `/agents/${customer.agent._id}`;
     expect((await service.request(agent, { key: customer.liveKey })).status).toBe(200);
-    expect((await service.request(agent, { ...given, body: '{"name":"Ada"}' })).status).toBe(200);
-    expect((await service.request('/account', { ...given, body: '{"name":"Acme"}' })).status).toBe(200);
+    expect((await service.request(agent, change())).status).toBe(200);
+    expect((await service.request('/account', change())).status).toBe(200);
   });
 });
 
@@ -50,7 +70,21 @@ describe('a client that keeps its side of the connection open after the response
     await new Promise((resolve) => socket.on('end', resolve));
     // The client learns that the other side has closed when it sends something.
     const sending = setInterval(() => socket.write('x'), 500);
-    expect(await broken).toMatchObject({ code: expect.stringMatching(/ECONNRESET|EPIPE/) });
-    clearInterval(sending);
+    try {
+      expect(await broken).toMatchObject({ code: expect.stringMatching(/ECONNRESET|EPIPE/) });
+    } finally {
+      clearInterval(sending);
+      socket.destroy();
+    }
   }, 10_000);
+
+  it('leaves its account the slots that its requests had taken', async () => {
+    const sockets = await Promise.all(Array.from({ length: ABORTED }, () => sendMalformedBody()));
+    try {
+      const agent = `/agents/${customer.agent._id}`;
+      await eventually(async () => (await service.request(agent, change())).status === 200, 5_000);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  }, 30_000);
 });

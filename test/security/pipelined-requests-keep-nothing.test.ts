@@ -52,3 +52,17 @@ describe('pipelined requests of a connection that ends before their turn', () =>
     expect((await response.arrayBuffer()).byteLength).toBe(100);
   }, 60_000);
 });
+
+describe('malformed bytes after a request', () => {
+  it('get no response that the client would take for that of the request', async () => {
+    const headers = { Authorization: `Bearer ${customer.testKey}`, Host: `127.0.0.1:${service.port}` };
+    const request = rawRequest({ path: '/account', headers });
+    const socket = connect(service.port, '127.0.0.1', () =>
+      socket.write(Buffer.concat([request, Buffer.from('GET / HTTP/9.9\r\n\r\n')])),
+    );
+    const received: Buffer[] = [];
+    socket.on('error', () => undefined).on('data', (bytes: Buffer) => received.push(bytes));
+    await new Promise((resolve) => socket.on('close', resolve));
+    expect(Buffer.concat(received).toString()).not.toContain('400 Bad Request');
+  }, 10_000);
+});

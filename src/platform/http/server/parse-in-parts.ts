@@ -1,12 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { closeSoon } from './close-soon.js';
 import { createPieceAllowance } from './piece-allowance.js';
 
 /** Maximum bytes per part. A part can contain 56 requests, because the shortest possible one has 18 bytes. */
 const PARSED_AT_ONCE = 1_024;
-
-/** Time for a rejected client to read the response. Meanwhile its bytes are discarded without parsing. */
-const CLOSE_WITHIN_MS = 1_000;
 
 /**
  * Makes a server parse incoming bytes in small parts. Otherwise Node's parser creates requests from a whole chunk, even
@@ -66,5 +64,6 @@ function reject(server: Server, socket: Socket, response: ServerResponse | undef
   else if (!server.emit('clientError', error, socket)) {
     socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
   }
-  setTimeout(() => socket.destroy(), CLOSE_WITHIN_MS).unref();
+  // Until then, its bytes are discarded without parsing.
+  closeSoon(socket);
 }
