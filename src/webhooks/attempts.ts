@@ -85,12 +85,18 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
 
     /** Finds the last failed attempt of each call. */
     async lastFailedOf(callIds: readonly string[]): Promise<Map<string, WebhookAttemptDocument>> {
-      const rows = await attempts
-        .find({ callId: { $in: [...callIds] }, outcome: 'failed' }, { ...WITHOUT_HEADERS, responseBody: 0 })
-        .sort({ callId: 1, number: 1 })
-        .maxTimeMS(LIST_READ_TIMEOUT_MS)
-        .lean<WebhookAttemptDocument[]>();
-      return new Map(rows.map((row) => [row.callId, row]));
+      const lastFailed = (callId: string) =>
+        attempts
+          .findOne({ callId, outcome: 'failed' }, { ...WITHOUT_HEADERS, responseBody: 0 })
+          .sort({ number: -1 })
+          .maxTimeMS(LIST_READ_TIMEOUT_MS)
+          .lean<WebhookAttemptDocument>();
+      const found = new Map<string, WebhookAttemptDocument>();
+      for (const callId of callIds) {
+        const row = await lastFailed(callId);
+        if (row !== null) found.set(callId, row);
+      }
+      return found;
     },
 
     /** Erases the responses, which may repeat the data that was sent, and the headers. */

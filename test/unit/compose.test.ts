@@ -104,14 +104,18 @@ describe('docker-compose.yml', () => {
   it('publishes API and media server on this machine through a proxy that finds all their processes', () => {
     expect(services['gateway']?.ports.map((port) => port.split(':').at(-1))).toEqual(['8080', '8081']);
     const caddyfile = read('deploy/Caddyfile.loopback');
-    expect(
-      [...caddyfile.matchAll(/^:(\d+) \{[^]*?import processes (\w+) (\d+)\n/gm)].map(([, ...parts]) => parts),
-    ).toEqual([
-      ['8080', 'api', '8080'],
-      ['8081', 'media', '8081'],
+    const sites = [...caddyfile.matchAll(/^:(\d+) \{[^]*?^\}/gm)].map(([site, port]) => ({
+      port,
+      processes: [...site.matchAll(/import processes (.*)/g)].map(([, role]) => role),
+      connections: [...site.matchAll(/import kept|keepalive .*/g)].map(([kind]) => kind),
+    }));
+    const media = 'media 8081';
+    expect(sites).toEqual([
+      { port: '8080', processes: ['api 8080', 'api 8080'], connections: ['keepalive off', 'import kept'] },
+      { port: '8081', processes: [media, media, media], connections: ['import kept', 'import kept', 'import kept'] },
     ]);
     // The default of TRUST_PROXY is false. Then the API closes idle connections after 5 s.
-    expect(caddyfile).toContain('keepalive 4s');
+    expect(caddyfile).toMatch(/\(kept\) \{\s+transport http \{\s+keepalive 4s\s/);
     for (const text of [caddyfile, read('deploy/Caddyfile')]) {
       expect(text).toMatch(/\(processes\) \{\n[^]*?dynamic a \{args\[0\]\} \{args\[1\]\} \{/);
     }
