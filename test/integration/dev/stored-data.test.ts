@@ -22,7 +22,7 @@ const ADA = {
   ok: true,
 };
 const BOB = { _id: 'b', name: 'Bob', born: null, bytes: new mongo.Binary(Buffer.from([1, 2, 3])) };
-/** What `data-of-0.2.mv.gz` contains: the server of release 0.2 stored it with two unique indexes. */
+/** The content of `data-of-0.2.mv.gz`, which the server of release 0.2 stored with two unique indexes. */
 const PEOPLE: Person[] = [ADA, BOB, { _id: ZOE, name: 'Zoë', email: 'zoe@example.com' }, { _id: 7, name: 'Seven' }];
 
 const ports = createPorts(process.env);
