@@ -48,11 +48,12 @@ export interface TakenLease {
 
 /**
  * How long the tombstone of a released slot prevents its call from acquiring a slot. Long enough for all attempts still
- * in progress, short enough to keep the document of a busy account small.
+ * in progress, short enough to keep the document of a busy account small: each change of a slot writes it as a whole. Reconciliation
+ * releases the slot of an attempt that was frozen for longer.
  */
-const TOMBSTONE_MS = 5 * 60_000;
+const TOMBSTONE_MS = 60_000;
 /** Minimum time between removals of old tombstones, per account and process. */
-const PRUNE_EVERY_MS = 30_000;
+const PRUNE_EVERY_MS = 15_000;
 
 /** Creates the concurrency slots: one document per account and mode, changed only by guarded atomic updates. */
 export function createLeases(
