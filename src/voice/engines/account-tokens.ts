@@ -58,6 +58,9 @@ const UNLIMITED: CallTokens = {
   end: () => undefined,
 };
 
+/** More tokens than a model can read or write at once. A provider that reports a larger number is wrong. */
+const MOST_REPORTED = 10_000_000;
+
 export type AccountTokens = ReturnType<typeof createAccountTokens>;
 
 /**
@@ -135,7 +138,7 @@ export function createAccountTokens(limit: TokenLimit | undefined, { now, pause 
           ...usage,
           add(unit, count = 0) {
             usage.add(unit, count);
-            if (count > 0 && COUNTED.test(unit)) change(-count);
+            if (count > 0 && COUNTED.test(unit)) change(-Math.min(count, MOST_REPORTED));
           },
         }),
         owedMs,
