@@ -78,7 +78,8 @@ export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatab
         if (before.expiresAt) await shortenDescendants(before, before.expiresAt);
       });
       // An ancestor may have been shortened or revoked meanwhile.
-      for (const one of [before, ...shortened]) await endWithAncestors({ apiKeys, credentials }, one).catch(ignoreRevocation);
+      for (const one of [before, ...shortened])
+        await endWithAncestors({ apiKeys, credentials }, one).catch(ignoreRevocation);
     },
 
     /**
