@@ -85,15 +85,9 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
 
     /** Finds the last failed attempt of each call. */
     async lastFailedOf(callIds: readonly string[]): Promise<Map<string, WebhookAttemptDocument>> {
-      const lastFailed = (callId: string) =>
-        attempts
-          .findOne({ callId, outcome: 'failed' }, { ...WITHOUT_HEADERS, responseBody: 0 })
-          .sort({ number: -1 })
-          .maxTimeMS(LIST_READ_TIMEOUT_MS)
-          .lean<WebhookAttemptDocument>();
       const found = new Map<string, WebhookAttemptDocument>();
       for (const callId of callIds) {
-        const row = await lastFailed(callId);
+        const row = await lastFailed(attempts, callId);
         if (row !== null) found.set(callId, row);
       }
       return found;
@@ -172,6 +166,14 @@ export function unstoredAttempt(
   if (delivery?.firstAttemptAt === undefined || rows[0]?.number === 1) return [];
   const { callId, firstAttemptAt: startedAt } = delivery;
   return [{ _id: attemptId(callId, 1), callId, number: 1, startedAt }];
+}
+
+function lastFailed(attempts: WebhooksDatabase['webhookAttempts'], callId: string) {
+  return attempts
+    .findOne({ callId, outcome: 'failed' }, { ...WITHOUT_HEADERS, responseBody: 0 })
+    .sort({ number: -1 })
+    .maxTimeMS(LIST_READ_TIMEOUT_MS)
+    .lean<WebhookAttemptDocument>();
 }
 
 function attemptId(callId: string, number: number): string {
