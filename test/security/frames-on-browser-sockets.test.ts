@@ -11,6 +11,9 @@ jest.setTimeout(60_000);
 const FLOOD = 5_000;
 /** Less than the time for the token (2 s), which also ends a socket. */
 const SOON_MS = 1_500;
+/** Sockets that send a chunk of frames at the same moment, as one client may. */
+const SOCKETS = 300;
+const CHUNK_BYTES = 60_000;
 const MESSAGE = 0x1;
 const PING = 0x9;
 const PONG = 0xa;
@@ -35,6 +38,22 @@ describe('frames without a limit on the sockets of browsers', () => {
     const ended = endOf(socket);
     socket.write(framesOf(opcode, FLOOD));
     expect(await Promise.race([ended, sleep(SOON_MS, 'still open')])).toBe('ended');
+  });
+
+  it('of many sockets at once take no more time than as many bytes in one frame', async () => {
+    const msOf = async (flood: Buffer) => {
+      const url = stack.urlAt(`call_${'0'.repeat(26)}`, stack.mediaPort);
+      const sockets = await Promise.all(Array.from({ length: SOCKETS }, () => openRaw(url)));
+      const ended = sockets.map(endOf);
+      const before = process.cpuUsage();
+      for (const socket of sockets) socket.write(flood);
+      await Promise.all(ended);
+      return process.cpuUsage(before).user / 1_000;
+    };
+    const frames = framesOf(PING, CHUNK_BYTES / maskedFrame(PING).length);
+    const bytes = maskedFrame(MESSAGE, 'x'.repeat(frames.length - 8));
+    await msOf(bytes);
+    expect(await msOf(frames)).toBeLessThan(3 * (await msOf(bytes)) + 100);
   });
 
   it('end a rejected socket that does not answer the close', async () => {

@@ -86,14 +86,15 @@ function countsOf(
     tokenMs,
   }: { principal: Principal; call: CallRequestDocument; token: string; tokenMs: number },
 ) {
-  const { account, mode } = principal;
+  const { account, mode, actor } = principal;
   const { _id: callId } = call;
   const received = { account, mode, callId, promptBytes: countPromptBytes(call) };
   return {
     async add() {
       const reached = await dialGate.admitReceived(received);
       if (reached) throw reached;
-      await legs.create({ callId, accountId: account._id, mode, tokenHash: hashOfToken(token), tokenMs });
+      const openedBy = actor.kind === 'key' ? actor.keyId : actor.userId;
+      await legs.create({ callId, accountId: account._id, mode, openedBy, tokenHash: hashOfToken(token), tokenMs });
       await bindings.bind(callId, legIdOf(callId), createWebCarrier({ legs, mode }));
     },
     async remove() {

@@ -13,6 +13,8 @@ export interface WebLegDocument {
   _id: string;
   accountId: string;
   mode: Mode;
+  /** The id of the key or member that opened the call; absent in legs of earlier versions. */
+  openedBy?: string;
   createdAt: Date;
   /** Until when the first token is valid. */
   expiresAt: Date;
@@ -42,6 +44,7 @@ export const webLegSchema = new Schema<WebLegDocument>(
     _id: String,
     accountId: { type: String, required: true },
     mode: { type: String, enum: ['live', 'test'], required: true },
+    openedBy: String,
     createdAt: { type: Date, required: true },
     expiresAt: { type: Date, required: true },
     tokenHash: String,

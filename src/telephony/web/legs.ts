@@ -62,6 +62,7 @@ export function createWebLegs(database: TelephonyDatabase) {
       callId: string;
       accountId: string;
       mode: Mode;
+      openedBy?: string;
       tokenHash: string;
       tokenMs: number;
     }): Promise<void> {

@@ -1,10 +1,15 @@
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import { parseFramesInParts } from './parse-frames-in-parts.js';
 
 /** Allowed messages per second. A real carrier sends 50 audio frames and a few marks, or a burst after a delay. */
 const MESSAGES_PER_SECOND = 300;
 const MESSAGE_BURST = 3_000;
 /** Messages ignored after we closed the socket, because they may have been in transit. More terminate the socket. */
 const MAX_IGNORED = 200;
+
+/** Bytes that are parsed at once: at most 21 frames while they are limited, and several messages of audio afterwards. */
+const PARSED_AT_ONCE = { limited: 128, unlimited: 4_096 };
 
 /** Limits what is read from a socket. */
 export function createReadLimits(socket: WebSocket) {
@@ -33,18 +38,22 @@ export function createReadLimits(socket: WebSocket) {
 /**
  * Terminates a socket that sends more frames than allowed, of any kind: each one costs time, a pong and an empty message
  * too, and a closing socket is still read.
+ * @param raw the connection of a socket that was accepted just now
  * @param most the number of frames allowed
  * @returns the function that lifts the limit
  */
-export function limitFrames(socket: WebSocket, most: number): () => void {
+export function limitFrames(socket: WebSocket, raw: Duplex, most: number): () => void {
   const kinds = ['message', 'ping', 'pong'] as const;
   let left = most;
+  let bytesAtOnce = PARSED_AT_ONCE.limited;
+  parseFramesInParts(raw, () => bytesAtOnce);
   const count = () => {
     left -= 1;
     if (left < 0) socket.terminate();
   };
   for (const kind of kinds) socket.on(kind, count);
   return () => {
+    bytesAtOnce = PARSED_AT_ONCE.unlimited;
     for (const kind of kinds) socket.off(kind, count);
   };
 }

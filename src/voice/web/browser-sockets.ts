@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
+import { createLostAccess, type LostAccess } from '../../identity/access/lost-access.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallInstructions, CarrierEventHandlers } from '../../telephony/callbacks.js';
@@ -99,8 +100,9 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
   const { config, database, sockets, streams, logger, slots } = deps;
   const legs = createWebLegs(database);
   const tokens = createLegTokens(config);
-  const watch = watchLegs({ ...deps, legs, events: deps.web });
-  const admit = createLegAdmission({ ...deps, legs, tokens });
+  const lostAccess = createLostAccess(database);
+  const watch = watchLegs({ ...deps, legs, lostAccess, events: deps.web });
+  const admit = createLegAdmission({ ...deps, legs, lostAccess, tokens });
   const tokensUsed = createUsedTokens();
 
   /** @param onAdmitted called when the socket is admitted, before its stream begins */
@@ -160,7 +162,7 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
     const timer = setTimeout(() => reject(socket, UNAUTHORIZED), START_MS);
     const tooMany = () => reject(socket, UNAUTHORIZED);
     // Stays on a socket that is rejected, because it is read until the browser has answered the close.
-    const liftLimit = limitFrames(socket, MAX_FRAMES);
+    const liftLimit = limitFrames(socket, raw, MAX_FRAMES);
     const onError = () => socket.terminate();
     socket.on('error', onError);
     socket.once('close', () => clearTimeout(timer));
@@ -226,9 +228,18 @@ function createUsedTokens() {
 
 /** Returns the function that admits the sender of a genuine token to a call, or says why not. */
 function createLegAdmission(
-  deps: BrowserSocketDeps & { legs: ReturnType<typeof createWebLegs>; tokens: ReturnType<typeof createLegTokens> },
+  deps: BrowserSocketDeps & {
+    legs: ReturnType<typeof createWebLegs>;
+    lostAccess: LostAccess;
+    tokens: ReturnType<typeof createLegTokens>;
+  },
 ) {
-  const { legs, tokens, admitCall, web } = deps;
+  const { legs, lostAccess, tokens, admitCall, web } = deps;
+
+  async function end(leg: WebLegDocument): Promise<Rejection> {
+    await legs.end(leg._id, { at: await legs.now(), cause: 'service' });
+    return OVER;
+  }
 
   /** Returns the number of the stream that follows a lost one; undefined if the call is over. */
   async function nextStream(callId: string, leg: WebLegDocument): Promise<number | undefined> {
@@ -253,11 +264,9 @@ function createLegAdmission(
     const leg = await legs.settle(found);
     if (leg.endedAt !== undefined) return leg.startedAt === undefined ? UNAUTHORIZED : OVER;
     if (![leg.tokenHash, leg.previousTokenHash].includes(tokenHash)) return UNAUTHORIZED;
+    if (leg.openedBy !== undefined && (await lostAccess.among([leg.openedBy])).size > 0) return end(leg);
     const streamNumber = leg.startedAt === undefined ? 0 : await nextStream(callId, leg);
-    if (streamNumber === undefined) {
-      await legs.end(leg._id, { at: await legs.now(), cause: 'service' });
-      return OVER;
-    }
+    if (streamNumber === undefined) return end(leg);
     const carrierOf = ({ mode }: StreamedCall) => (mode === leg.mode ? createWebCarrier({ legs, mode }) : undefined);
     const admission = await admitCall(callId, { assign, carrierOf });
     if (!admission.admitted) return admission.status === 503 ? BUSY : OVER;

@@ -1,3 +1,4 @@
+import type { LostAccess } from '../../identity/access/lost-access.js';
 import type { CarrierEventHandlers, StatusReport } from '../../telephony/callbacks.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { SUPERSEDED } from '../../telephony/media.js';
@@ -8,7 +9,7 @@ import type { WebLegs } from '../../telephony/web/legs.js';
 
 /** Interval of the query that reads the legs of all sockets of this process. */
 const READ_EVERY_MS = 1_000;
-/** With one of this many reads, heartbeats are stored, old tokens renewed, and a search for lost legs begins. */
+/** With one of this many reads, heartbeats are stored, old tokens renewed, access checked, and a search for lost legs begins. */
 const BEATS_EVERY = 5;
 /** A browser gets a new token for its next socket after this time. */
 const TOKEN_LASTS_MS = 60_000;
@@ -33,31 +34,23 @@ export type LegWatch = ReturnType<typeof watchLegs>;
  */
 export function watchLegs(deps: {
   legs: WebLegs;
+  lostAccess: LostAccess;
   events: Pick<CarrierEventHandlers, 'handleStatus'>;
   logger: Logger;
   everyMs?: number;
 }) {
-  const { legs, events, logger, everyMs = READ_EVERY_MS } = deps;
+  const { legs, lostAccess, events, logger, everyMs = READ_EVERY_MS } = deps;
   const watched = new Map<string, WatchedLeg & { renewAt: number }>();
   let rounds = 0;
   let isClosed = false;
   let running: Promise<void> | undefined;
   let sweeping: Promise<void> | undefined;
   const beating = createFailureLog(logger, 'legs of browsers not kept alive');
+  const checking = createFailureLog(logger, 'access of keys and members with calls in the browser not checked');
   const following = createFailureLog(logger, 'legs of browsers not read');
   const reporting = createFailureLog(logger, 'ends of browsers’ legs not reported');
 
-  async function report(leg: WebLegDocument, status: StatusReport): Promise<void> {
-    const carrier = createWebCarrier({ legs, mode: leg.mode });
-    await events.handleStatus(callIdOfLeg(leg._id), { mode: leg.mode, carrier, carrierSid: leg._id }, status);
-  }
-
-  /** Tells the workflow how the leg ended. If that fails, a later sweep does it. */
-  async function reportEnd(leg: WebLegDocument): Promise<void> {
-    if (leg.endedAt === undefined) return;
-    await report(leg, endReportOf(leg));
-    await legs.markReported(leg._id);
-  }
+  const { report, reportEnd } = createLegReports({ legs, events });
 
   async function follow(): Promise<void> {
     const own = [...watched.values()];
@@ -88,11 +81,13 @@ export function watchLegs(deps: {
     }
   }
 
+  const endLost = createAccessCheck({ legs, lostAccess });
   const sweep = createSweep({ legs, reportEnd, isClosed: () => isClosed });
 
   async function round(): Promise<void> {
     if (rounds++ % BEATS_EVERY === 0) {
       await beating.watch(beat);
+      await checking.watch(() => endLost([...watched.values()]));
       // Not awaited, because the next heartbeats must not wait for the reports of many legs.
       sweeping ??= reporting.watch(sweep).finally(() => (sweeping = undefined));
     }
@@ -149,6 +144,40 @@ export function watchLegs(deps: {
       isClosed = true;
       await Promise.all([running, sweeping]);
     },
+  };
+}
+
+/** Tells workflows about legs. */
+function createLegReports({ legs, events }: { legs: WebLegs; events: Pick<CarrierEventHandlers, 'handleStatus'> }) {
+  async function report(leg: WebLegDocument, status: StatusReport): Promise<void> {
+    const carrier = createWebCarrier({ legs, mode: leg.mode });
+    await events.handleStatus(callIdOfLeg(leg._id), { mode: leg.mode, carrier, carrierSid: leg._id }, status);
+  }
+  return {
+    report,
+    /** Tells the workflow how the leg ended. If that fails, a later sweep does it. */
+    async reportEnd(leg: WebLegDocument): Promise<void> {
+      if (leg.endedAt === undefined) return;
+      await report(leg, endReportOf(leg));
+      await legs.markReported(leg._id);
+    },
+  };
+}
+
+/**
+ * Returns the function that ends those of the legs whose calls were opened with a key that was revoked, or by a member who was
+ * removed. `follow` then ends the conversations.
+ */
+function createAccessCheck({ legs, lostAccess }: { legs: WebLegs; lostAccess: LostAccess }) {
+  return async function endLost(own: readonly Pick<WatchedLeg, 'legId'>[]): Promise<void> {
+    if (own.length === 0) return;
+    const found = await legs.findAll(own.map(({ legId }) => legId));
+    const lost = await lostAccess.among(found.flatMap(({ openedBy }) => openedBy ?? []));
+    if (lost.size === 0) return;
+    const at = await legs.now();
+    for (const { _id, openedBy } of found) {
+      if (openedBy !== undefined && lost.has(openedBy)) await legs.end(_id, { at, cause: 'service' });
+    }
   };
 }
 

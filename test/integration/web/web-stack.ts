@@ -143,6 +143,11 @@ export async function startWebStack(options: { env?: Record<string, string>; wor
       });
     },
 
+    /** Waits until the service has seen the browser later than at this time. */
+    async seenAfter(callId: string, time: Date): Promise<void> {
+      await eventually(async () => (await this.leg(callId)).seenAt > time);
+    },
+
     /** Moves the times of a leg to the past, so that the test need not wait. */
     async age(callId: string, fields: readonly (keyof WebLegDocument)[], ms: number): Promise<void> {
       const leg = await this.leg(callId);
