@@ -58,8 +58,8 @@ const UNLIMITED: CallTokens = {
   end: () => undefined,
 };
 
-/** More tokens than a model can read or write at once. A provider that reports a larger number is wrong. */
-const MOST_REPORTED = 10_000_000;
+/** An account waits at most this long for its tokens, whatever number a provider reports. */
+const MOST_OWED_MS = 5 * MINUTE_MS;
 
 export type AccountTokens = ReturnType<typeof createAccountTokens>;
 
@@ -104,8 +104,8 @@ export function createAccountTokens(limit: TokenLimit | undefined, { now, pause 
       if (limit === undefined || owner === undefined) return UNLIMITED;
       const bucket = bucketOf(limit, `${owner.mode} ${owner.accountId}`);
       const change = (tokens: number) => {
-        refill(limit, bucket);
-        bucket.left += tokens;
+        const rate = refill(limit, bucket);
+        bucket.left = Math.max(bucket.left + tokens, -MOST_OWED_MS * rate);
       };
       const owedMs = () => {
         const rate = refill(limit, bucket);
@@ -138,7 +138,7 @@ export function createAccountTokens(limit: TokenLimit | undefined, { now, pause 
           ...usage,
           add(unit, count = 0) {
             usage.add(unit, count);
-            if (count > 0 && COUNTED.test(unit)) change(-Math.min(count, MOST_REPORTED));
+            if (count > 0 && COUNTED.test(unit)) change(-count);
           },
         }),
         owedMs,
