@@ -7,7 +7,8 @@ import { createPorts } from '../../../src/dev/processes/free-port.js';
 import { findMongodb } from '../../../src/dev/servers/mongodb/find-mongodb.js';
 import { mongodbUri, startMongodb } from '../../../src/dev/servers/mongodb/start-mongodb.js';
 
-type Person = Record<string, unknown> & { _id: unknown };
+type Id = string | number | mongo.ObjectId;
+type Person = Record<string, unknown> & { _id: Id };
 
 const ZOE = new mongo.ObjectId('65f0a1b2c3d4e5f601234567');
 const ADA = {
@@ -88,12 +89,16 @@ describe('the data of the embedded server', () => {
     const others = Array.from({ length: 300 }, (_, n) => ({ _id: `id ${n}`, name: `name ${n}`, text: 'é'.repeat(n) }));
     await withServer(dataFolder, async (people) => {
       await people.createIndex({ name: 1, born: 1 }, { unique: true });
+      await people.createIndex({ at: 1, ok: 1, ratio: 1 }, { unique: true, sparse: true });
       await people.insertMany([...PEOPLE, ...others]);
       await people.deleteOne({ _id: 'id 7' });
     });
     await withServer(dataFolder, async (people) => {
       for (const person of [...PEOPLE, ...others.filter(({ _id }) => _id !== 'id 7')])
         await expect(people.findOne({ _id: person._id })).resolves.toEqual(person);
+      const { at, ok, ratio } = ADA;
+      await expect(people.insertOne({ _id: 'n', at, ok, ratio })).rejects.toMatchObject({ code: 11_000 });
+      await expect(people.insertOne({ _id: 'o', at, ok: false, ratio })).resolves.toMatchObject({ acknowledged: true });
       await expect(people.insertOne({ _id: 'n', name: 'name 8' })).rejects.toMatchObject({ code: 11_000 });
       await expect(people.insertOne({ _id: 'n', name: 'name 7' })).resolves.toMatchObject({ acknowledged: true });
     });

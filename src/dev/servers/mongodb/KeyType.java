@@ -1,6 +1,7 @@
 import de.bwaldvogel.mongo.backend.KeyValue;
 import de.bwaldvogel.mongo.backend.Missing;
 import java.nio.ByteBuffer;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.h2.mvstore.DataUtils;
@@ -16,9 +17,13 @@ final class KeyType extends BasicDataType<KeyValue> {
     private static final byte MISSING = 0;
     private static final byte NULL = 1;
     private static final byte STRING = 2;
-    private static final byte OTHER = 3;
+    private static final byte BOOLEAN = 3;
+    private static final byte NUMBER = 4;
+    private static final byte TIME = 5;
+    private static final byte OTHER = 6;
     private static final int MEMORY_PER_VALUE = 48;
 
+    /** Not safe for several threads at once, so the usual values do not use it. */
     private final ObjectDataType others = new ObjectDataType();
 
     /** Orders by the kinds of the values first. Any order will do, because the server never reads an index in its order. */
@@ -36,12 +41,21 @@ final class KeyType extends BasicDataType<KeyValue> {
         byte kind = kindOf(one);
         int difference = Byte.compare(kind, kindOf(other));
         if (difference != 0 || kind == MISSING || kind == NULL) return difference;
-        return kind == STRING ? ((String) one).compareTo((String) other) : others.compare(one, other);
+        return switch (kind) {
+            case STRING -> ((String) one).compareTo((String) other);
+            case BOOLEAN -> ((Boolean) one).compareTo((Boolean) other);
+            case NUMBER -> ((Double) one).compareTo((Double) other);
+            case TIME -> ((Instant) one).compareTo((Instant) other);
+            default -> others.compare(one, other);
+        };
     }
 
     private static byte kindOf(Object value) {
         if (value == null) return NULL;
         if (value instanceof String) return STRING;
+        if (value instanceof Boolean) return BOOLEAN;
+        if (value instanceof Double) return NUMBER;
+        if (value instanceof Instant) return TIME;
         return value instanceof Missing ? MISSING : OTHER;
     }
 
@@ -58,8 +72,14 @@ final class KeyType extends BasicDataType<KeyValue> {
         for (Object value : key) {
             byte kind = kindOf(value);
             buffer.put(kind);
-            if (kind == STRING) StoredText.write(buffer, (String) value);
-            if (kind == OTHER) others.write(buffer, value);
+            switch (kind) {
+                case STRING -> StoredText.write(buffer, (String) value);
+                case BOOLEAN -> buffer.put((byte) (((Boolean) value) ? 1 : 0));
+                case NUMBER -> buffer.putDouble((Double) value);
+                case TIME -> buffer.putLong(((Instant) value).getEpochSecond()).putInt(((Instant) value).getNano());
+                case OTHER -> others.write(buffer, value);
+                default -> { }
+            }
         }
     }
 
@@ -76,6 +96,9 @@ final class KeyType extends BasicDataType<KeyValue> {
             case MISSING -> Missing.getInstance();
             case NULL -> null;
             case STRING -> StoredText.read(buffer);
+            case BOOLEAN -> buffer.get() != 0;
+            case NUMBER -> buffer.getDouble();
+            case TIME -> Instant.ofEpochSecond(buffer.getLong(), buffer.getInt());
             default -> others.read(buffer);
         };
     }
