@@ -82,10 +82,12 @@ export function createApiServer(
 
   /** Responds to malformed HTTP, oversized headers and incomplete requests, which reach no handler. */
   function respondToClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (error.code === 'ECONNRESET' || !socket.writable || isAnsweringEarlier(exchanges.get(socket))) {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
+    const last = exchanges.get(socket);
+    if (last !== undefined && isAnsweringEarlier(last)) return endAfter(last, socket);
     const { status, reason, code, message } = clientErrorOf(error);
     const { body, headers } = bareError(new ServiceError(code, message));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -131,8 +133,19 @@ interface Exchange {
  * Whether a connection still has to send the response to an earlier request than the one that is malformed. The client would take an
  * error for that response, or for a part of it.
  */
-function isAnsweringEarlier(last: Exchange | undefined): boolean {
-  return last !== undefined && !last.res.writableFinished && (last.res.headersSent || last.req.complete);
+function isAnsweringEarlier({ req, res }: Exchange): boolean {
+  return !res.writableFinished && (res.headersSent || req.complete);
+}
+
+/** Reads nothing more from a connection, and closes it after the response. A response without a known end is cut off. */
+function endAfter({ res }: Exchange, socket: Duplex): void {
+  if (res.headersSent && !res.writableEnded) {
+    socket.destroy();
+    return;
+  }
+  socket.pause();
+  if (!res.headersSent) res.setHeader('Connection', 'close');
+  res.once('finish', () => closeSoon(socket));
 }
 
 /**
