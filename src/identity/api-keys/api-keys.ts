@@ -7,7 +7,7 @@ import { createApiKeyChanges } from './api-key-changes.js';
 import { createApiKeyQueries } from './api-key-queries.js';
 import { endWithAncestors } from './key-ancestors.js';
 import { makeRoomForKey, MAX_KEYS } from './key-limit.js';
-import { createSecretIds, hashSecret, isWellFormed, newSecret, pepperIdOf } from './api-key-secret.js';
+import { hashSecret, isWellFormed, newSecret, pepperIdOf } from './api-key-secret.js';
 import { isInForce } from './in-force.js';
 import { findKey, type KeyPeppers } from './key-search.js';
 import type { IdentityDatabase } from '../database.js';
@@ -28,8 +28,7 @@ export type ValidApiKey = StoredCredential;
  */
 export function createApiKeys(deps: { database: IdentityDatabase } & KeyPeppers) {
   const { accounts, apiKeys, credentials } = deps.database;
-  const { cache } = credentials;
-  const idOf = createSecretIds();
+  const { cache, idOf } = credentials;
 
   /**
    * Records a use but does not wait for the write, so that requests are not delayed. If it fails, the next use is

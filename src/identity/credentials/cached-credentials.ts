@@ -4,6 +4,7 @@ import type { MongoDatabase } from '../../platform/mongo/connection.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { AccountDocument } from '../accounts/model.js';
 import type { ApiKeyDocument } from '../api-keys/model.js';
+import { createSecretIds } from '../api-keys/api-key-secret.js';
 import { createCredentialCache, type CredentialCache } from './credential-cache.js';
 import type { CredentialEpochDocument } from './model.js';
 
@@ -23,6 +24,8 @@ export interface StoredCredential {
 /** The cached keys of a process, and the way to change what is cached. All code with the same connection shares it. */
 export interface CachedCredentials {
   cache: CredentialCache<StoredCredential>;
+  /** Returns the id of a secret in the cache. */
+  idOf: (secret: string) => string;
   /**
    * Makes a change to keys or accounts that requests must observe. When this returns, the change applies in this
    * process, and within a second in all others.
@@ -72,6 +75,7 @@ export function createCachedCredentials(
 
   return {
     cache,
+    idOf: createSecretIds(),
     async change(write, isRepeat = () => false) {
       let result;
       try {
