@@ -1,7 +1,6 @@
 import { useWebStack, type WebStack } from '../integration/web/web-stack';
-import { createMembers } from '../../src/identity/people/members.js';
-import { legIdOf } from '../../src/telephony/web/leg.js';
 import type { Customer } from '../support/http/harness.js';
+import { createBrowser, memberOf } from '../support/http/portal-support.js';
 
 jest.setTimeout(60_000);
 
@@ -58,19 +57,29 @@ describe('a call in the browser of a key that is revoked', () => {
   });
 });
 
-describe('a call in the browser of a member who is removed', () => {
-  it('ends within seconds', async () => {
-    const { database } = stack.service;
-    const accountId = customer.account._id;
-    const _id = `user_${accountId}`;
-    const user = { _id, email: `${accountId.toLowerCase()}@example.com`, name: 'Grace', accountId, role: 'viewer' };
-    await database.users.create([{ ...user, passwordHash: 'none', createdAt: new Date() }]);
-    const call = await stack.talk(customer.liveKey);
-    await database.webLegs.updateOne({ _id: legIdOf(call.callId) }, { $set: { openedBy: _id } });
-    const { seenAt } = await stack.leg(call.callId);
-    await stack.seenAfter(call.callId, seenAt);
-    expect((await stack.leg(call.callId)).endedAt).toBeUndefined();
-    await createMembers(database).remove(accountId, _id);
+describe('a call in the browser of a member', () => {
+  /** Begins a call in the portal of a developer. */
+  async function talkAsMember() {
+    const owner = createBrowser(stack.service);
+    await owner.signUp();
+    const member = await memberOf(stack.service, owner, 'developer');
+    const { json } = await member.browser.post('/web_calls', { instruction: 'Ask for the day.' });
+    const { call_id: callId, url, token } = json as { call_id: string; url: string; token: string };
+    const call = await stack.talkIn({ callId, url, token });
+    await stack.seenAfter(callId, (await stack.leg(callId)).seenAt);
+    expect((await stack.leg(callId)).endedAt).toBeUndefined();
+    return { owner, member, call };
+  }
+
+  it('ends within seconds when the member is removed', async () => {
+    const { owner, member, call } = await talkAsMember();
+    expect((await owner.delete(`/portal/members/${member.userId}`)).status).toBe(200);
+    expect(await call.line.closed()).toMatchObject({ reason: 'call_ended' });
+  });
+
+  it('ends within seconds when the session ends', async () => {
+    const { member, call } = await talkAsMember();
+    expect((await member.browser.post('/portal/log-out')).status).toBe(200);
     expect(await call.line.closed()).toMatchObject({ reason: 'call_ended' });
   });
 });

@@ -1,4 +1,5 @@
 import { ulid } from 'ulid';
+import { accessIdOf } from '../../identity/access/lost-access.js';
 import type { MemberPrincipal, Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { respond } from '../../platform/http/routing/response.js';
@@ -86,14 +87,14 @@ function countsOf(
     tokenMs,
   }: { principal: Principal; call: CallRequestDocument; token: string; tokenMs: number },
 ) {
-  const { account, mode, actor } = principal;
+  const { account, mode } = principal;
   const { _id: callId } = call;
   const received = { account, mode, callId, promptBytes: countPromptBytes(call) };
   return {
     async add() {
       const reached = await dialGate.admitReceived(received);
       if (reached) throw reached;
-      const openedBy = actor.kind === 'key' ? actor.keyId : actor.userId;
+      const openedBy = accessIdOf(principal);
       await legs.create({ callId, accountId: account._id, mode, openedBy, tokenHash: hashOfToken(token), tokenMs });
       await bindings.bind(callId, legIdOf(callId), createWebCarrier({ legs, mode }));
     },

@@ -1,29 +1,35 @@
 import type { IdentityDatabase } from '../database.js';
+import { createLoginSessions } from '../people/login-sessions.js';
+import type { Principal } from './principal.js';
 
 export type LostAccess = ReturnType<typeof createLostAccess>;
 
-/** Finds keys and members that have lost their access to an account. */
-export function createLostAccess({
-  apiKeys,
-  users,
-  unverifiedUsers,
-}: Pick<IdentityDatabase, 'apiKeys' | 'users' | 'unverifiedUsers'>) {
+/** Returns what gives a principal its access: the id of its key, or of its session. */
+export function accessIdOf({ actor }: Principal): string {
+  return actor.kind === 'key' ? actor.keyId : actor.sessionId;
+}
+
+/** Finds keys and sessions that have lost their access to an account. */
+export function createLostAccess(database: IdentityDatabase) {
+  const sessions = createLoginSessions(database);
   return {
     /**
-     * Returns those of the ids that belong to a revoked key or a removed member. An expired key has not lost its access in this
-     * sense: its end was planned, and what it has begun may end as usual.
-     * @param ids of keys (`keyId`) and members
+     * Returns those of the ids that belong to a revoked key, or to a session that has ended: by logging out, by a new password, or
+     * because the member was removed. An expired key has not lost its access in this sense: its end was planned, and what
+     * it has begun may end as usual.
+     * @param ids see `accessIdOf`
      */
     async among(ids: readonly string[]): Promise<Set<string>> {
-      const given = { $in: [...new Set(ids)] };
-      const keys = await apiKeys.find({ keyId: given, revokedAt: null }, { keyId: 1 }).lean<{ keyId: string }[]>();
-      // In this order, because a verified member moves from the one to the other.
-      const unverified = await unverifiedUsers.find({ _id: given }, { _id: 1 }).lean<{ _id: string }[]>();
-      const verified = await users.find({ _id: given }, { _id: 1 }).lean<{ _id: string }[]>();
-      const lost = new Set(ids);
-      for (const { keyId } of keys) lost.delete(keyId);
-      for (const { _id } of [...unverified, ...verified]) lost.delete(_id);
+      const all = [...new Set(ids)];
+      const keyIds = all.filter(isKeyId);
+      const revoked = await database.apiKeys
+        .find({ keyId: { $in: keyIds }, revokedAt: { $ne: null } }, { keyId: 1 })
+        .lean<{ keyId: string }[]>();
+      const lost = new Set(revoked.map(({ keyId }) => keyId));
+      for (const id of all.filter((one) => !isKeyId(one))) if ((await sessions.userOf(id)) === null) lost.add(id);
       return lost;
     },
   };
 }
+
+const isKeyId = (id: string) => id.startsWith('key_');

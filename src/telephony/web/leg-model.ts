@@ -13,7 +13,7 @@ export interface WebLegDocument {
   _id: string;
   accountId: string;
   mode: Mode;
-  /** The id of the key or member that opened the call; absent in legs of earlier versions. */
+  /** The id of the key or session that opened the call; absent in legs of earlier versions. */
   openedBy?: string;
   createdAt: Date;
   /** Until when the first token is valid. */

@@ -45,12 +45,13 @@ export function watchLegs(deps: {
   let isClosed = false;
   let running: Promise<void> | undefined;
   let sweeping: Promise<void> | undefined;
+  let ending: Promise<void> | undefined;
   const beating = createFailureLog(logger, 'legs of browsers not kept alive');
-  const checking = createFailureLog(logger, 'access of keys and members with calls in the browser not checked');
+  const checking = createFailureLog(logger, 'access of keys and sessions with calls in the browser not checked');
   const following = createFailureLog(logger, 'legs of browsers not read');
   const reporting = createFailureLog(logger, 'ends of browsers’ legs not reported');
 
-  const { report, reportEnd } = createLegReports({ legs, events });
+  const reports = createLegReports({ legs, events });
 
   async function follow(): Promise<void> {
     const own = [...watched.values()];
@@ -81,14 +82,14 @@ export function watchLegs(deps: {
     }
   }
 
-  const endLost = createAccessCheck({ legs, lostAccess });
-  const sweep = createSweep({ legs, reportEnd, isClosed: () => isClosed });
+  const endLost = createAccessCheck({ legs, lostAccess, logger });
+  const sweep = createSweep({ legs, reportEnd: (leg) => reports.reportEnd(leg), isClosed: () => isClosed });
 
   async function round(): Promise<void> {
     if (rounds++ % BEATS_EVERY === 0) {
       await beating.watch(beat);
-      await checking.watch(() => endLost([...watched.values()]));
-      // Not awaited, because the next heartbeats must not wait for the reports of many legs.
+      // Not awaited, because the next heartbeats must not wait for the ends and reports of many legs.
+      ending ??= checking.watch(() => endLost([...watched.values()])).finally(() => (ending = undefined));
       sweeping ??= reporting.watch(sweep).finally(() => (sweeping = undefined));
     }
     await following.watch(follow);
@@ -112,16 +113,16 @@ export function watchLegs(deps: {
       const { _id: carrierSid, startedAt: at = leg.seenAt } = leg;
       const signal = { kind: 'answered' as const, carrierSid, at: at.getTime() };
       const callId = callIdOfLeg(carrierSid);
-      await report(leg, { signal, record: { status: 'in-progress', sequence: 0, at } }).catch((err: unknown) =>
-        logger.warn({ callId, err }, 'start of a browser’s leg not reported'),
-      );
+      await reports
+        .report(leg, { signal, record: { status: 'in-progress', sequence: 0, at } })
+        .catch((err: unknown) => logger.warn({ callId, err }, 'start of a browser’s leg not reported'));
     },
 
     /** Ends the leg of a socket, unless another socket has taken it over, and reports the end. Never throws. */
     async end({ legId, socketId }: Pick<WatchedLeg, 'legId' | 'socketId'>, cause: 'caller' | 'service'): Promise<void> {
       try {
         const ended = await legs.end(legId, { at: await legs.now(), cause }, { socketId });
-        if (ended !== null) await reportEnd(ended);
+        if (ended !== null) await reports.reportEnd(ended);
       } catch (error) {
         logger.warn({ callId: callIdOfLeg(legId), err: error }, 'end of a browser’s leg not reported');
       }
@@ -142,7 +143,7 @@ export function watchLegs(deps: {
     async close(): Promise<void> {
       clearInterval(timer);
       isClosed = true;
-      await Promise.all([running, sweeping]);
+      await Promise.all([running, sweeping, ending]);
     },
   };
 }
@@ -165,18 +166,24 @@ function createLegReports({ legs, events }: { legs: WebLegs; events: Pick<Carrie
 }
 
 /**
- * Returns the function that ends those of the legs whose calls were opened with a key that was revoked, or by a member who was
- * removed. `follow` then ends the conversations.
+ * Returns the function that ends those of the legs whose calls were opened with a key that was revoked, or in a session that has
+ * ended. `follow` then ends the conversations.
  */
-function createAccessCheck({ legs, lostAccess }: { legs: WebLegs; lostAccess: LostAccess }) {
+function createAccessCheck(deps: { legs: WebLegs; lostAccess: LostAccess; logger: Logger }) {
+  const { legs, lostAccess, logger } = deps;
   return async function endLost(own: readonly Pick<WatchedLeg, 'legId'>[]): Promise<void> {
     if (own.length === 0) return;
     const found = await legs.findAll(own.map(({ legId }) => legId));
     const lost = await lostAccess.among(found.flatMap(({ openedBy }) => openedBy ?? []));
     if (lost.size === 0) return;
     const at = await legs.now();
-    for (const { _id, openedBy } of found) {
-      if (openedBy !== undefined && lost.has(openedBy)) await legs.end(_id, { at, cause: 'service' });
+    for (const { _id, openedBy, endedAt } of found) {
+      if (endedAt !== undefined || openedBy === undefined || !lost.has(openedBy)) continue;
+      await legs.end(_id, { at, cause: 'service' });
+      logger.info(
+        { callId: callIdOfLeg(_id) },
+        'call in the browser ended: its key was revoked or its session has ended',
+      );
     }
   };
 }
