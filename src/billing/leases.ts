@@ -49,7 +49,7 @@ export interface TakenLease {
 /**
  * How long the tombstone of a released slot prevents its call from acquiring a slot. Long enough for all attempts still
  * in progress, short enough to keep the document of a busy account small: each change of a slot writes it as a whole. Reconciliation
- * releases the slot of an attempt that was frozen for longer.
+ * releases the slot of an attempt that was frozen for longer. The clocks of processes may differ by less than this.
  */
 const TOMBSTONE_MS = 60_000;
 /** Minimum time between removals of old tombstones, per account and process. */
