@@ -15,8 +15,11 @@ import org.h2.mvstore.type.ObjectDataType;
 final class DocumentType extends BasicDataType<Document> {
     /** H2's tags are not negative. */
     private static final byte TAG = -1;
-    /** What a decoded document takes in memory, in bytes of its BSON. It only decides when a page is split. */
-    private static final int MEMORY_PER_BYTE = 2;
+    /**
+     * Bytes of memory that a decoded document of short fields takes for each byte of its BSON. It decides when a page is split, and
+     * how many pages the cache keeps.
+     */
+    private static final int MEMORY_PER_BYTE = 6;
     private static final int USUAL_BYTES = 1_024;
 
     private final ObjectDataType older = new ObjectDataType();

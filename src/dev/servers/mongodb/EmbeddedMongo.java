@@ -36,7 +36,7 @@ public final class EmbeddedMongo {
             .fileName(folder.resolve("data.mv").toString())
             .cacheSize(64)
             // Each commit writes every changed page as a whole, so writes to small pages take less CPU time.
-            .pageSplitSize(2_048)
+            .pageSplitSize(4_096)
             .autoCommitDisabled()
             .open();
         // With H2's default of 45 s the file would grow by every write of the last 45 s.
