@@ -145,6 +145,7 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
     watch.add({
       legId,
       socketId,
+      openedBy: leg.openedBy,
       end: () => session.callIsOver(),
       leave: (why) => session.suspend(why),
       async renewToken() {

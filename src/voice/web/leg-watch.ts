@@ -18,6 +18,8 @@ const TOKEN_LASTS_MS = 60_000;
 export interface WatchedLeg {
   legId: string;
   socketId: string;
+  /** See `WebLegDocument`. */
+  openedBy?: string | undefined;
   /** Ends the conversation, because the leg has ended. */
   end(): void;
   /** Closes the socket for this reason, because another one continues the call. */
@@ -171,17 +173,17 @@ function createLegReports({ legs, events }: { legs: WebLegs; events: Pick<Carrie
  */
 function createAccessCheck(deps: { legs: WebLegs; lostAccess: LostAccess; logger: Logger }) {
   const { legs, lostAccess, logger } = deps;
-  return async function endLost(own: readonly Pick<WatchedLeg, 'legId'>[]): Promise<void> {
-    if (own.length === 0) return;
-    const found = await legs.findAll(own.map(({ legId }) => legId));
-    const lost = await lostAccess.among(found.flatMap(({ openedBy }) => openedBy ?? []));
+  return async function endLost(own: readonly Pick<WatchedLeg, 'legId' | 'openedBy'>[]): Promise<void> {
+    const ids = own.flatMap(({ openedBy }) => openedBy ?? []);
+    if (ids.length === 0) return;
+    const lost = await lostAccess.among(ids);
     if (lost.size === 0) return;
     const at = await legs.now();
-    for (const { _id, openedBy, endedAt } of found) {
-      if (endedAt !== undefined || openedBy === undefined || !lost.has(openedBy)) continue;
-      await legs.end(_id, { at, cause: 'service' });
+    for (const { legId, openedBy } of own) {
+      if (openedBy === undefined || !lost.has(openedBy)) continue;
+      await legs.end(legId, { at, cause: 'service' });
       logger.info(
-        { callId: callIdOfLeg(_id) },
+        { callId: callIdOfLeg(legId) },
         'call in the browser ended: its key was revoked or its session has ended',
       );
     }
