@@ -15,9 +15,7 @@ export interface UnknownFields {
  * @param known names of all fields of the interface
  */
 export function findUnknownFields(fields: object, known: ReadonlySet<string>): UnknownFields {
-  const given = Object.keys(fields);
-  if (given.every((name) => known.has(name))) return { names: [], omitted: 0 };
-  const unknown = given.filter((name) => !known.has(name));
+  const unknown = Object.keys(fields).filter((name) => !known.has(name));
   const names: string[] = [];
   let bytes = 0;
   for (const name of unknown) {
